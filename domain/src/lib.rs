@@ -11,6 +11,7 @@
 extern crate alloc;
 
 pub mod gate;
+pub mod git_names;
 pub mod ids;
 pub mod limits;
 pub mod ports;
