@@ -16,5 +16,6 @@ pub mod ids;
 pub mod limits;
 pub mod ports;
 pub mod project;
+pub mod provider;
 pub mod text;
 pub mod time;

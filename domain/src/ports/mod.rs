@@ -2,10 +2,14 @@
 
 mod clock;
 mod commands;
+mod credentials;
 mod paths;
+mod providers;
 mod repositories;
 
 pub use clock::*;
 pub use commands::*;
+pub use credentials::*;
 pub use paths::*;
+pub use providers::*;
 pub use repositories::*;
