@@ -10,6 +10,8 @@
 
 extern crate alloc;
 
+pub mod consent;
+pub mod conversation;
 pub mod gate;
 pub mod git_names;
 pub mod ids;
@@ -17,5 +19,7 @@ pub mod limits;
 pub mod ports;
 pub mod project;
 pub mod provider;
+pub mod show;
 pub mod text;
 pub mod time;
+pub mod turn;

@@ -254,6 +254,17 @@ pub struct Call {
     pub arguments: String,
 }
 
+/// One argument of a call, as far as a tool of Owl's can use it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Argument {
+    /// A text.
+    Text(String),
+    /// A whole number.
+    Whole(i64),
+    /// Anything else; names its type for people, such as `a list`.
+    Other(&'static str),
+}
+
 /// What comes of a model that was asked. The last one is [`Piece::Whole`] or [`Piece::Broken`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Piece {

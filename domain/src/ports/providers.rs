@@ -2,7 +2,7 @@
 
 use crate::{
     ports::Stop,
-    provider::{BaseUrl, Model, ModelRef, Piece, Provider, ProviderSettings, Request, Secret},
+    provider::{Argument, BaseUrl, Call, Model, ModelRef, Piece, Provider, ProviderSettings, Request, Secret},
     time::Timestamp,
 };
 use alloc::{boxed::Box, string::String, sync::Arc, vec::Vec};
@@ -25,6 +25,12 @@ pub trait Providers: Send + Sync {
     /// Starts to ask; all that can go wrong comes as the last piece. Ends early when the `Stop` fires.
     async fn ask(&self, request: Request, access: Access, stop: Arc<dyn Stop>) -> Box<dyn Reply>;
 
+    /// Reads a call's arguments: an object's members in their order; empty means none.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong: not JSON, not an object, or which member stands there twice.
+    fn arguments(&self, call: &Call) -> Result<Vec<(String, Argument)>, String>;
+
     /// Returns what is known of one model without asking anybody; none when the catalogue does not know it.
     fn known(&self, model: &ModelRef) -> Option<Model>;
 
@@ -42,13 +48,13 @@ pub trait Providers: Send + Sync {
     fn base_url(&self, provider: Provider, text: &str) -> Result<BaseUrl, BaseUrlError>;
 
     /// Returns the exact address that a chat is posted to; none for the demo.
-    fn endpoint(&self, provider: Provider, base_url: Option<&BaseUrl>) -> Option<String>;
+    fn endpoint(&self, provider: Provider, base_url: Option<BaseUrl>) -> Option<String>;
 
     /// Returns the base address that is in force; none for the demo.
-    fn base(&self, provider: Provider, base_url: Option<&BaseUrl>) -> Option<String>;
+    fn base(&self, provider: Provider, base_url: Option<BaseUrl>) -> Option<String>;
 
     /// Says whether two base addresses have the same origin: scheme, host and port.
-    fn same_origin(&self, provider: Provider, one: Option<&BaseUrl>, other: Option<&BaseUrl>) -> bool;
+    fn same_origin(&self, provider: Provider, one: Option<BaseUrl>, other: Option<BaseUrl>) -> bool;
 }
 
 /// A reply on its way.

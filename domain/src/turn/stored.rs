@@ -1,0 +1,176 @@
+//! A Turn as it is stored, and [`StoredTurn::next`]: the pure heart that says what is due (D16).
+
+use super::{Ending, Turn};
+use crate::{
+    consent::{Outcome, Proposal},
+    conversation::CommandOutcome,
+    ids::TurnId,
+    limits,
+    provider::{Block, Call, ModelRef, ReplyStop},
+};
+use alloc::{string::String, vec::Vec};
+
+/// A Turn with all that happened in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredTurn {
+    /// The Turn.
+    pub turn: Turn,
+    /// The question.
+    pub question: String,
+    /// Whether a client cancelled it; it is closed at the next step.
+    pub cancelling: bool,
+    /// The replies in order.
+    pub replies: Vec<StoredReply>,
+}
+
+/// One reply of the model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredReply {
+    /// Which model it came from.
+    pub model: ModelRef,
+    /// Its words, as far as they came.
+    pub text: String,
+    /// Its parts in order of arrival; empty when it is not whole.
+    pub blocks: Vec<Block>,
+    /// Why it ended; none when it is not whole.
+    pub stop: Option<ReplyStop>,
+    /// Its calls, in order. Empty when it is not whole.
+    pub calls: Vec<StoredCall>,
+}
+
+/// One call of a reply.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredCall {
+    /// Where it stands.
+    pub at: CallRef,
+    /// The call.
+    pub call: Call,
+    /// How far it is.
+    pub progress: CallProgress,
+}
+
+/// Where a call stands: its Turn, its reply in it and its place in that, both from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallRef {
+    /// The Turn.
+    pub turn: TurnId,
+    /// The reply.
+    pub reply: u32,
+    /// The place.
+    pub position: u32,
+}
+
+/// How far a call is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CallProgress {
+    /// The gate has not seen it.
+    Unjudged,
+    /// It is a Proposal whose result is not written yet.
+    Proposed(Proposal),
+    /// The model has, or will get, this result.
+    Told(Told),
+    /// Its Item is closed and no result was written: made when the history is read.
+    Closed(CommandOutcome),
+}
+
+/// A call's result in words for the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// The words.
+    pub text: String,
+    /// Whether it did not do what was asked.
+    pub is_error: bool,
+}
+
+/// What is due in a Turn.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// Ask the model.
+    Ask,
+    /// Let the gate see a call.
+    Judge(StoredCall),
+    /// Run a Proposal that was allowed.
+    Run(CallRef, Proposal),
+    /// Tell the model that a Proposal was not allowed.
+    Tell(CallRef, Proposal),
+    /// Nothing until a person answers.
+    Wait,
+    /// End the Turn.
+    Close(Ending),
+}
+
+impl StoredTurn {
+    /// Says what is due. Pure: the same rows give the same step, before a restart and after it.
+    #[must_use]
+    pub fn next(&self) -> Step {
+        if self.cancelling {
+            return Step::Close(Ending::Cancelled);
+        }
+        let calls = || self.replies.iter().flat_map(|reply| &reply.calls);
+        if let Some(call) = calls().find(|call| call.progress == CallProgress::Unjudged) {
+            return Step::Judge(call.clone());
+        }
+        let proposed = || {
+            calls().filter_map(|call| match &call.progress {
+                CallProgress::Proposed(proposal) => Some((call.at, proposal)),
+                CallProgress::Unjudged | CallProgress::Told(_) | CallProgress::Closed(_) => None,
+            })
+        };
+        let mut waiting = false;
+        let mut decided_otherwise = None;
+        for (at, proposal) in proposed() {
+            match proposal.decision.as_ref().map(|decision| decision.outcome) {
+                Some(Outcome::Allowed) if proposal.started_at.is_some() => return Step::Close(Ending::Interrupted),
+                Some(Outcome::Allowed) => return Step::Run(at, proposal.clone()),
+                Some(Outcome::Denied | Outcome::Expired | Outcome::Cancelled) => {
+                    decided_otherwise = decided_otherwise.or(Some((at, proposal)));
+                }
+                None => waiting = true,
+            }
+        }
+        if let Some((at, proposal)) = decided_otherwise {
+            return Step::Tell(at, proposal.clone());
+        }
+        if waiting {
+            return Step::Wait;
+        }
+        match self.replies.last() {
+            None => Step::Ask,
+            Some(last) => last.ending().map_or_else(|| self.another_round(), Step::Close),
+        }
+    }
+
+    fn another_round(&self) -> Step {
+        if self.turn.rounds >= limits::ROUNDS_PER_TURN { Step::Close(Ending::RoundLimit) } else { Step::Ask }
+    }
+}
+
+impl StoredReply {
+    /// Returns how the Turn ends with this reply; none when the model is to be asked again.
+    fn ending(&self) -> Option<Ending> {
+        match self.stop.as_ref()? {
+            ReplyStop::Done if !self.calls.is_empty() => None,
+            ReplyStop::Done => Some(Ending::EndTurn),
+            ReplyStop::StopSequence => Some(Ending::StopSequence),
+            ReplyStop::MaxTokens => Some(Ending::MaxTokens),
+            ReplyStop::Refusal { .. } => Some(Ending::Refusal),
+            ReplyStop::ContentFilter => Some(Ending::ContentFilter),
+            ReplyStop::ContextFull => Some(Ending::ContextFull),
+            ReplyStop::Pause => None,
+        }
+    }
+}
+
+/// Says what becomes of a command Item that is open when its Turn is closed. Pending Proposals have been cancelled by
+/// then, in the same transaction.
+#[must_use]
+pub fn outcome_at_close(proposal: &Proposal) -> CommandOutcome {
+    let outcome = proposal.decision.as_ref().map(|decision| decision.outcome);
+    match outcome {
+        Some(Outcome::Allowed) if proposal.started_at.is_some() => CommandOutcome::Interrupted,
+        Some(Outcome::Allowed) => CommandOutcome::Failed { reason: String::from("its turn had ended") },
+        Some(Outcome::Denied) => CommandOutcome::Denied,
+        Some(Outcome::Expired) => CommandOutcome::Expired,
+        Some(Outcome::Cancelled) | None => CommandOutcome::Cancelled,
+    }
+}
