@@ -1,1 +1,18 @@
-//! Placeholder; filled by its first commit.
+//! The only crate that starts a program, and the only one with `unsafe` (ADR-0022, D13, D14).
+//!
+//! - [`HostCommands`] runs what the gate cleared, under the kernel's wall.
+//! - [`Spawner`] runs Owl's own programs: git, an Agent, a Project's checks. It judges nothing.
+//!
+//! One long-lived thread forks every child; nothing here opens a database, a socket or a model.
+
+mod capture;
+mod kill;
+mod own;
+mod spawn;
+mod wall;
+
+#[cfg(test)]
+mod testing;
+
+pub use own::{OwnCommand, OwnError, OwnOutput};
+pub use spawn::Spawner;

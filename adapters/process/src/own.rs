@@ -1,0 +1,162 @@
+//! Runs Owl's own programs, git first of all: with a deadline, a bound on what they print, and the whole group ended.
+//! Nothing here is judged or confined; what a model asked for goes through [`crate::HostCommands`].
+
+use crate::{
+    kill::{Bounds, Sink, attend},
+    spawn::{Launch, NotStarted, Spawner, Start},
+};
+use owl_domain::{
+    limits,
+    ports::{EndedBy, Stop, Stream},
+};
+use std::{
+    ffi::OsString,
+    fs::File,
+    os::{fd::OwnedFd, unix::fs::OpenOptionsExt},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+/// What is kept of standard error: enough for what a program has to say about a failure.
+const STDERR_BYTES: usize = 64 * 1024;
+
+/// A program of Owl's own.
+#[derive(Debug, Clone)]
+pub struct OwnCommand {
+    /// Its absolute path.
+    pub program: PathBuf,
+    /// Its words, its name first.
+    pub argv: Vec<OsString>,
+    /// Its whole environment.
+    pub env: Vec<(OsString, OsString)>,
+    /// The directory it runs in.
+    pub cwd: PathBuf,
+    /// When it is ended.
+    pub deadline: Duration,
+    /// The most that is kept of its standard output.
+    pub max_bytes: usize,
+}
+
+/// How it ended, and what it printed. That it failed, timed out or was stopped is for the caller to judge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnOutput {
+    /// Why it ended.
+    pub ended_by: EndedBy,
+    /// Its exit status, when it exited.
+    pub exit_code: Option<i32>,
+    /// The signal that ended it, such as `SIGKILL`.
+    pub signal: Option<String>,
+    /// The start of its standard output, at most `max_bytes`.
+    pub stdout: Vec<u8>,
+    /// How many bytes it printed there, kept or not.
+    pub stdout_bytes: u64,
+    /// The start of its standard error, at most 64 KiB.
+    pub stderr: Vec<u8>,
+}
+
+impl OwnOutput {
+    /// Says whether it exited with 0 by itself.
+    pub fn succeeded(&self) -> bool {
+        self.ended_by == EndedBy::Exit && self.exit_code == Some(0)
+    }
+
+    /// Says whether it printed more than was kept.
+    pub fn is_cut(&self) -> bool {
+        u64::try_from(self.stdout.len()).is_ok_and(|kept| kept < self.stdout_bytes)
+    }
+}
+
+/// Why a program of Owl's own gave no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OwnError {
+    /// Nothing of it ran.
+    #[error("`{}` could not be started: {reason}", program.display())]
+    NotStarted {
+        /// Which.
+        program: PathBuf,
+        /// Why, for people.
+        reason: String,
+    },
+    /// It ran, and how it ended is not known.
+    #[error("it is not known how `{}` ended: {reason}", program.display())]
+    Lost {
+        /// Which.
+        program: PathBuf,
+        /// Why, for people.
+        reason: String,
+    },
+}
+
+impl From<NotStarted> for OwnError {
+    fn from(NotStarted { program, reason }: NotStarted) -> Self {
+        Self::NotStarted { program, reason }
+    }
+}
+
+impl Spawner {
+    /// Runs a program of Owl's own to its end. Dropping the future ends its group.
+    ///
+    /// # Errors
+    /// [`OwnError`]; a program that failed is no error.
+    pub async fn run_own(&self, command: OwnCommand, stop: Arc<dyn Stop>) -> Result<OwnOutput, OwnError> {
+        let OwnCommand { program, argv, env, cwd, deadline, max_bytes } = command;
+        let not_started = |reason: String| OwnError::NotStarted { program: program.clone(), reason };
+        if !program.is_absolute() {
+            return Err(not_started("its path is not absolute".into()));
+        }
+        let cwd = open_directory(cwd).await.map_err(not_started)?;
+        let launch = Launch { program: program.clone(), argv, env, cwd, limits: Vec::new(), confine: None };
+        let started = self.fork(launch, Start::AtOnce).await?.release(&program).await?;
+        let mut kept = Kept { max_bytes, ..Kept::default() };
+        let bounds = Bounds { deadline, grace: limits::COMMAND_GRACE };
+        let ended = attend(started, bounds, stop, &mut kept)
+            .await
+            .map_err(|e| OwnError::Lost { program: program.clone(), reason: e.to_string() })?;
+        Ok(OwnOutput {
+            ended_by: ended.ended_by,
+            exit_code: ended.status.code(),
+            signal: ended.signal(),
+            stdout: kept.stdout,
+            stdout_bytes: kept.stdout_bytes,
+            stderr: kept.stderr,
+        })
+    }
+}
+
+/// Opens a directory for `fchdir`, away from the threads that serve: it may lie on a disk that does not answer.
+pub(crate) async fn open_directory(path: PathBuf) -> Result<OwnedFd, String> {
+    let open = move || open_directory_now(&path).map_err(|e| format!("`{}` cannot be entered: {e}", path.display()));
+    tokio::task::spawn_blocking(open).await.map_err(|e| e.to_string())?
+}
+
+fn open_directory_now(path: &Path) -> std::io::Result<OwnedFd> {
+    let mut options = File::options();
+    options.read(true).custom_flags(nix::libc::O_DIRECTORY | nix::libc::O_CLOEXEC);
+    Ok(options.open(path)?.into())
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    max_bytes: usize,
+    stdout: Vec<u8>,
+    stdout_bytes: u64,
+    stderr: Vec<u8>,
+}
+
+impl Sink for Kept {
+    fn take(&mut self, stream: Stream, bytes: &[u8]) {
+        let (kept, most) = match stream {
+            Stream::Stdout => {
+                self.stdout_bytes += bytes.len() as u64;
+                (&mut self.stdout, self.max_bytes)
+            }
+            Stream::Stderr => (&mut self.stderr, STDERR_BYTES),
+        };
+        let room = most.saturating_sub(kept.len()).min(bytes.len());
+        kept.extend_from_slice(bytes.get(..room).unwrap_or_default());
+    }
+}
+
+#[cfg(test)]
+mod tests;
