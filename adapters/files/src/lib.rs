@@ -1,1 +1,11 @@
-//! Placeholder; filled by its first commit.
+//! owl-files: what Owl asks the file system. Where an operand really leads (D12), the lock of a data directory (D4),
+//! private directories and files (D2). Starts nothing, and speaks to no database and no network.
+#![forbid(unsafe_code)]
+
+mod lock;
+mod paths;
+mod private;
+
+pub use lock::{DataLock, LockError};
+pub use paths::HostPaths;
+pub use private::{PrivateError, create_dir, create_file, replace_file};

@@ -1,0 +1,145 @@
+//! The walk below a directory, for git directories in it (D12): names only, no link followed, nothing opened but
+//! directories. What it returns is left out by the program's own exclusions and by the kernel's rule.
+
+use super::{
+    place::{Identity, Kind},
+    root::descriptor,
+};
+use nix::{
+    dir::{Dir, Type},
+    errno::Errno,
+    fcntl::{AtFlags, OFlag},
+    sys::stat::{Mode, fstat, fstatat},
+};
+use owl_domain::{
+    git_names::spells_dot_git,
+    ports::{Below, FileKind, Handle, Hidden},
+    project::Pins,
+};
+use std::ffi::OsStr;
+use std::os::{
+    fd::{BorrowedFd, OwnedFd},
+    unix::ffi::OsStrExt,
+};
+
+const LIST: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_CLOEXEC).union(OFlag::O_NOFOLLOW);
+
+/// Walks the whole tree once and looks at no more than `most` entries.
+pub(super) fn walk(tree: &Handle, pins: &Pins, most: u32) -> Result<Below, String> {
+    let tree = descriptor(tree)?;
+    let mut hidden = Vec::new();
+    let mut seen = 0;
+    // One open directory at a time, found by its path below the tree: a deep tree takes no descriptors.
+    let mut left = vec![Vec::new()];
+    while let Some(directory) = left.pop() {
+        let Some(opened) = open(tree, &directory)? else {
+            continue;
+        };
+        let identity = Identity::of(&fstat(&opened).map_err(|error| said(&directory, error))?);
+        if identity.is_git_of(pins) {
+            hidden.push(directory);
+            continue;
+        }
+        match list(opened, &directory, most - seen)? {
+            Listed::TooMany => return Ok(Below::TooMany),
+            Listed::Bare => hidden.push(directory),
+            Listed::Entries { count, directories, git } => {
+                seen += count;
+                left.extend(directories);
+                hidden.extend(git);
+            }
+        }
+    }
+    if hidden.iter().any(Vec::is_empty) {
+        return Err("it became git data while it was looked at".into());
+    }
+    hidden.sort_unstable();
+    Ok(Below::Hidden(hidden.into_iter().map(Hidden).collect()))
+}
+
+/// What one directory holds, as paths below the tree.
+enum Listed {
+    Entries { count: u32, directories: Vec<Vec<u8>>, git: Vec<Vec<u8>> },
+    Bare,
+    TooMany,
+}
+
+fn list(opened: OwnedFd, directory: &[u8], most: u32) -> Result<Listed, String> {
+    let mut opened = Dir::from_fd(opened).map_err(|error| said(directory, error))?;
+    let (mut count, mut directories, mut git) = (0, Vec::new(), Vec::new());
+    let (mut head, mut objects, mut refs) = (false, false, false);
+    let mut unknown = Vec::new();
+    for entry in opened.iter() {
+        let entry = entry.map_err(|error| said(directory, error))?;
+        let name = entry.file_name().to_bytes();
+        if matches!(name, b"." | b"..") {
+            continue;
+        }
+        if count == most {
+            return Ok(Listed::TooMany);
+        }
+        count += 1;
+        let kind = entry.file_type();
+        match name {
+            b"HEAD" => head = true,
+            b"objects" => objects = may_be_directory(kind),
+            b"refs" => refs = may_be_directory(kind),
+            _ => {}
+        }
+        let path = || if directory.is_empty() { name.to_vec() } else { [directory, b"/", name].concat() };
+        if spells_dot_git(name) {
+            git.push(path());
+        } else if kind == Some(Type::Directory) {
+            directories.push(path());
+        } else if kind.is_none() {
+            unknown.push((name.to_vec(), path()));
+        }
+    }
+    // Some file systems do not say what an entry is.
+    for (name, path) in unknown {
+        let stat = fstatat(&opened, OsStr::from_bytes(&name), AtFlags::AT_SYMLINK_NOFOLLOW);
+        if stat.is_ok_and(|stat| Kind::of(&stat) == Kind::Is(FileKind::Directory)) {
+            directories.push(path);
+        }
+    }
+    if head && objects && refs {
+        return Ok(Listed::Bare);
+    }
+    Ok(Listed::Entries { count, directories, git })
+}
+
+/// A link counts, as git would follow it, and so does what the file system does not tell.
+const fn may_be_directory(kind: Option<Type>) -> bool {
+    matches!(kind, Some(Type::Directory | Type::Symlink) | None)
+}
+
+/// Opens a directory below the tree; none when it is gone, or closed to Owl and thereby to the program too.
+fn open(tree: BorrowedFd<'_>, directory: &[u8]) -> Result<Option<OwnedFd>, String> {
+    let name = if directory.is_empty() { OsStr::new(".") } else { OsStr::from_bytes(directory) };
+    match open_below(tree, name) {
+        Ok(opened) => Ok(Some(opened)),
+        Err(Errno::ENOENT | Errno::ENOTDIR | Errno::ELOOP | Errno::EACCES) => Ok(None),
+        Err(other) => Err(said(directory, other)),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn open_below(tree: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Errno> {
+    use nix::fcntl::{OpenHow, ResolveFlag, openat2};
+    let how = OpenHow::new().flags(LIST).resolve(ResolveFlag::RESOLVE_NO_SYMLINKS | ResolveFlag::RESOLVE_BENEATH);
+    match openat2(tree, name, how) {
+        // No such call here, or a filter that refuses it.
+        Err(Errno::ENOSYS | Errno::EPERM) => nix::fcntl::openat(tree, name, LIST, Mode::empty()),
+        opened => opened,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_below(tree: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Errno> {
+    nix::fcntl::openat(tree, name, LIST, Mode::empty())
+}
+
+fn said(directory: &[u8], error: Errno) -> String {
+    let name = if directory.is_empty() { ".".into() } else { String::from_utf8_lossy(directory) };
+    format!("`{name}` in it cannot be listed: {}", error.desc())
+}
