@@ -2,9 +2,11 @@
 
 mod item;
 mod page;
+mod service;
 
 pub use item::*;
 pub use page::*;
+pub use service::*;
 
 use crate::{
     ids::{ConversationId, Seq},

@@ -11,6 +11,7 @@ mod proposals;
 mod providers;
 mod repositories;
 mod store;
+mod terms;
 mod turns;
 
 pub use clock::*;
@@ -24,4 +25,5 @@ pub use proposals::*;
 pub use providers::*;
 pub use repositories::*;
 pub use store::*;
+pub use terms::*;
 pub use turns::*;

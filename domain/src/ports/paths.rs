@@ -16,6 +16,9 @@ pub trait Paths: Send + Sync {
     /// # Errors
     /// [`LocateError`] when the workdir itself is not what it was.
     async fn locate(&self, workdir: &Workdir, looks: &[Look]) -> Result<Located, LocateError>;
+
+    /// Returns where a path leads, every link resolved; none when nothing is there or it is not UTF-8.
+    async fn resolve(&self, path: &AbsPath) -> Option<AbsPath>;
 }
 
 /// One word to look up, relative to the workdir. The gate has already refused what is wrong as written.

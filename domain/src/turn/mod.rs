@@ -2,6 +2,7 @@
 
 mod event;
 mod stored;
+pub mod told;
 
 pub use event::*;
 pub use stored::*;

@@ -140,6 +140,21 @@ impl StoredTurn {
         }
     }
 
+    /// Returns the Proposals that wait, in order.
+    #[must_use]
+    pub fn pending(&self) -> Vec<Proposal> {
+        let calls = self.replies.iter().flat_map(|reply| &reply.calls);
+        calls
+            .filter_map(|call| match &call.progress {
+                CallProgress::Proposed(proposal) if proposal.decision.is_none() => Some(proposal.clone()),
+                CallProgress::Proposed(_)
+                | CallProgress::Unjudged
+                | CallProgress::Told(_)
+                | CallProgress::Closed(_) => None,
+            })
+            .collect()
+    }
+
     fn another_round(&self) -> Step {
         if self.turn.rounds >= limits::ROUNDS_PER_TURN { Step::Close(Ending::RoundLimit) } else { Step::Ask }
     }

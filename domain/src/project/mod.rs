@@ -1,5 +1,9 @@
 //! A registered git repository, and the directories in which commands may run (ADR-0022, D12, gate.md 8).
 
+mod service;
+
+pub use service::*;
+
 use crate::{
     ids::JobId,
     text::{AbsPath, BranchName, CommitId, ProjectName},

@@ -1,5 +1,9 @@
 //! Where a chat's model comes from, and a model's reply as data. Knows no service's JSON (D17, D18).
 
+mod service;
+
+pub use service::*;
+
 use crate::{limits, text::ModelId, time::Timestamp};
 use alloc::{boxed::Box, string::String, vec::Vec};
 use core::{fmt, time::Duration};

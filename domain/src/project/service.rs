@@ -1,0 +1,278 @@
+//! Registers Projects, and turns a path into a [`Workdir`]: the one place where that authority is made (ADR-0022).
+
+use super::{Project, ProjectFile, Workdir, Worktree, WorktreeKind};
+use crate::{
+    ports::{AddError, Clock, InspectError, Paths, Projects, Repositories, RepositoryError, StoreError, Terms},
+    text::{AbsPath, BranchName, ProjectName},
+};
+use alloc::{string::String, sync::Arc, vec::Vec};
+
+/// Registers Projects and knows the directories in which commands may run.
+pub struct ProjectService {
+    projects: Arc<dyn Projects>,
+    repositories: Arc<dyn Repositories>,
+    paths: Arc<dyn Paths>,
+    terms: Arc<dyn Terms>,
+    clock: Arc<dyn Clock>,
+}
+
+/// A Project with what is known of it right now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectView {
+    /// The Project.
+    pub project: Project,
+    /// Its own file.
+    pub file: ProjectFile,
+    /// Whether its directory is there and is still this repository.
+    pub available: bool,
+}
+
+/// What is to be registered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewProject {
+    /// Where it is.
+    pub path: AbsPath,
+    /// Its name; made of the directory's when none is given.
+    pub name: Option<ProjectName>,
+    /// Its base branch; the one that is checked out when none is given.
+    pub base_branch: Option<BranchName>,
+}
+
+/// Why a Project was not registered.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum RegisterError {
+    /// There is no repository that can be registered.
+    #[error("`{path}` cannot be registered: {reason}")]
+    Inspect {
+        /// Where.
+        path: AbsPath,
+        /// Why.
+        reason: InspectError,
+    },
+    /// One of that name or root is, or the store failed.
+    #[error(transparent)]
+    Add(#[from] AddError),
+    /// No name can be made of the directory's.
+    #[error("no name can be made of `{path}`; give one")]
+    Name {
+        /// Where.
+        path: AbsPath,
+    },
+}
+
+/// Why a directory is none that commands may run in.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WorkdirError {
+    /// It is none, or no longer one.
+    #[error("`{workdir}` {}", reason.sentence())]
+    Invalid {
+        /// As it was given.
+        workdir: String,
+        /// Why.
+        reason: NoWorkdir,
+        /// Those that there are, at most 100.
+        known: Vec<(AbsPath, ProjectName)>,
+        /// How many there are.
+        known_total: usize,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why a path is no workdir.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoWorkdir {
+    /// It does not begin with a slash.
+    NotAbsolute,
+    /// It leads to none.
+    NotKnown,
+    /// Nothing is there.
+    Gone,
+}
+
+impl NoWorkdir {
+    /// Returns its name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NotAbsolute => "not_absolute",
+            Self::NotKnown => "not_known",
+            Self::Gone => "gone",
+        }
+    }
+
+    const fn sentence(self) -> &'static str {
+        match self {
+            Self::NotAbsolute => "is not an absolute path",
+            Self::NotKnown => "is not a Project's root nor one of its worktrees",
+            Self::Gone => "is not there",
+        }
+    }
+}
+
+const KNOWN_LISTED: usize = 100;
+
+impl ProjectService {
+    /// Makes the service of its ports.
+    pub fn new(
+        projects: Arc<dyn Projects>,
+        repositories: Arc<dyn Repositories>,
+        paths: Arc<dyn Paths>,
+        terms: Arc<dyn Terms>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { projects, repositories, paths, terms, clock }
+    }
+
+    /// Registers the repository at a path, pinned as it is now.
+    ///
+    /// # Errors
+    /// [`RegisterError`].
+    pub async fn add(&self, new: NewProject) -> Result<ProjectView, RegisterError> {
+        let path = new.path;
+        let inspected = self
+            .repositories
+            .inspect(&path, new.base_branch)
+            .await
+            .map_err(|reason| RegisterError::Inspect { path: path.clone(), reason })?;
+        let name = match new.name {
+            Some(name) => name,
+            None => name_of(&inspected.pins.work_tree.path).ok_or(RegisterError::Name { path })?,
+        };
+        let project =
+            Project { name, base_branch: inspected.base_branch, pins: inspected.pins, added_at: self.clock.now() };
+        self.projects.add(project.clone()).await?;
+        Ok(self.view(project).await)
+    }
+
+    /// Returns all Projects, by name.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn list(&self) -> Result<Vec<ProjectView>, StoreError> {
+        let mut views = Vec::new();
+        for project in self.projects.list().await? {
+            views.push(self.view(project).await);
+        }
+        Ok(views)
+    }
+
+    /// Returns one Project.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn get(&self, name: ProjectName) -> Result<Option<ProjectView>, StoreError> {
+        match self.projects.get(name).await? {
+            Some(project) => Ok(Some(self.view(project).await)),
+            None => Ok(None),
+        }
+    }
+
+    /// Removes one Project; its repository is not touched. False when there is none of that name.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn remove(&self, name: ProjectName) -> Result<bool, StoreError> {
+        self.projects.remove(name).await
+    }
+
+    /// Returns the registered Projects without looking at their repositories.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn registered(&self) -> Result<Vec<Project>, StoreError> {
+        self.projects.list().await
+    }
+
+    /// Returns the directories of one Project, or of all: each root first, then by path. None when there is no Project
+    /// of that name.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn worktrees(&self, name: Option<ProjectName>) -> Result<Option<Vec<Worktree>>, StoreError> {
+        let projects = match name {
+            None => self.projects.list().await?,
+            Some(name) => match self.projects.get(name).await? {
+                Some(project) => alloc::vec![project],
+                None => return Ok(None),
+            },
+        };
+        let mut all = Vec::new();
+        for project in &projects {
+            all.extend(self.directories(project).await);
+        }
+        Ok(Some(all))
+    }
+
+    /// Turns a path into a workdir: both sides are resolved through links and compared.
+    ///
+    /// # Errors
+    /// [`WorkdirError`] names the directories that there are.
+    pub async fn workdir(&self, given: &str) -> Result<Workdir, WorkdirError> {
+        let projects = self.projects.list().await?;
+        let Ok(path) = AbsPath::new(given) else {
+            return Err(self.invalid(given, NoWorkdir::NotAbsolute, &projects).await);
+        };
+        // A root that was moved away is told as what it is when a command is to run there; here its name is enough.
+        let resolved = self.paths.resolve(&path).await;
+        if let Some(project) = projects.iter().find(|p| p.root() == resolved.as_ref().unwrap_or(&path)) {
+            if resolved.is_none() {
+                return Err(self.invalid(given, NoWorkdir::Gone, &projects).await);
+            }
+            return Ok(Workdir { project: project.name.clone(), pins: project.pins.clone() });
+        }
+        let Some(resolved) = resolved else {
+            return Err(self.invalid(given, NoWorkdir::Gone, &projects).await);
+        };
+        for project in &projects {
+            let mut directories = self.directories(project).await.into_iter();
+            if let Some(found) = directories.find(|worktree| *worktree.workdir.path() == resolved) {
+                return Ok(found.workdir);
+            }
+        }
+        Err(self.invalid(given, NoWorkdir::NotKnown, &projects).await)
+    }
+
+    async fn invalid(&self, given: &str, reason: NoWorkdir, projects: &[Project]) -> WorkdirError {
+        let mut known = Vec::new();
+        for project in projects {
+            let directories = self.directories(project).await;
+            known.extend(directories.into_iter().map(|w| (w.workdir.path().clone(), w.workdir.project)));
+        }
+        let known_total = known.len();
+        known.truncate(KNOWN_LISTED);
+        WorkdirError::Invalid { workdir: given.into(), reason, known, known_total }
+    }
+
+    /// A Project whose repository cannot be read has no directories to run in, and `available` says so.
+    async fn directories(&self, project: &Project) -> Vec<Worktree> {
+        let listed: Result<Vec<Worktree>, RepositoryError> = self.repositories.worktrees(project).await;
+        listed.unwrap_or_default()
+    }
+
+    async fn view(&self, project: Project) -> ProjectView {
+        let available = self.repositories.is_as_registered(&project).await;
+        let file = if available { self.terms.file(&project).await } else { ProjectFile::default() };
+        ProjectView { project, file, available }
+    }
+}
+
+impl WorktreeKind {
+    /// Returns its name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Root => "root",
+            Self::Linked => "worktree",
+            Self::Job(_) => "job",
+        }
+    }
+}
+
+/// Makes a name of the directory's, with `-` for whatever a name may not hold.
+fn name_of(root: &AbsPath) -> Option<ProjectName> {
+    let last = root.as_str().rsplit('/').next().unwrap_or_default();
+    let fits = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let name: String = last.chars().map(|c| if fits(c) { c } else { '-' }).collect();
+    let begins = name.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
+    ProjectName::new(crate::text::cut_bytes(begins, 64)).ok()
+}
