@@ -183,7 +183,7 @@ impl HttpReply {
         let Failure { what, again, asked, said } = failure;
         let mut error = match what {
             What::ContextFull => return self.end_broken(BrokenBy::ContextFull),
-            What::Error(error) => error,
+            What::Error(error) => *error,
         };
         error.attempts = self.attempt;
         error.request_id = self.request_id.take();
@@ -213,8 +213,8 @@ impl HttpReply {
         self.state = State::Wait(Instant::now() + wait);
     }
 
-    fn give_up(&mut self, error: Box<TurnError>) {
-        self.end_broken(BrokenBy::Error(*error));
+    fn give_up(&mut self, error: TurnError) {
+        self.end_broken(BrokenBy::Error(error));
     }
 
     fn end_broken(&mut self, why: BrokenBy) {

@@ -61,7 +61,7 @@ impl Events {
             body,
             idle,
             whole,
-            silence: Box::pin(sleep(idle)),
+            silence: Box::pin(sleep(idle.min(whole))),
             end: Instant::now() + whole,
             in_event: 0,
             in_reply: 0,
