@@ -6,13 +6,16 @@
 //! One long-lived thread forks every child; nothing here opens a database, a socket or a model.
 
 mod capture;
+mod commands;
 mod kill;
 mod own;
+mod programs;
 mod spawn;
 mod wall;
 
 #[cfg(test)]
 mod testing;
 
+pub use commands::HostCommands;
 pub use own::{OwnCommand, OwnError, OwnOutput};
 pub use spawn::Spawner;

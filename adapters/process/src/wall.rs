@@ -1,32 +1,147 @@
-//! The kernel's wall (D13).
+//! The second wall: what the kernel lets a command do, whatever the gate let through (ADR-0022, D13). Rule set and
+//! filters are made in the daemon and applied by the child; measured once at start with that same code. MUST NOT look
+//! at an argument list: this wall knows descriptors and system calls only.
 
-use crate::spawn::Failure;
+mod filters;
+mod measure;
+#[cfg(target_os = "linux")]
+mod reach;
+mod ruleset;
 
-/// A child's confinement, ready to be applied between fork and `execve`.
+use crate::{
+    programs::Executable,
+    spawn::{Failure, Limit, Stage},
+};
+use filters::Filters;
+pub(crate) use measure::{Answer, Measured, judge, measure};
+use nix::{
+    errno::Errno,
+    sys::resource::{Resource, getrlimit},
+};
+use owl_domain::{
+    gate::{Program, Reach},
+    ports::Handle,
+    project::Pins,
+};
+use ruleset::Ruleset;
+use std::{io, os::fd::OwnedFd, sync::Arc};
+
+/// The address space of a program other than git.
+const MEMORY_BYTES: u64 = 1 << 30;
+/// The address space of git, which maps whole packs.
+const GIT_MEMORY_BYTES: u64 = 8 << 30;
+/// Processor time after which a program gets SIGXCPU.
+const CPU_SECONDS: u64 = 20;
+/// Descriptors that a program may have.
+const OPEN_FILES: u64 = 256;
+
+/// The guards that this kernel has, ready to be used for each command.
 #[derive(Debug)]
-pub(crate) struct Confine {}
+pub(crate) struct Guards {
+    /// Whether every right up to TCP is demanded, or what there is is used.
+    strength: Option<Strength>,
+    filters: Option<Arc<Filters>>,
+    standing: Vec<OwnedFd>,
+}
+
+/// How much of Landlock is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Strength {
+    /// All up to TCP, or it is an error.
+    Whole,
+    /// What the kernel knows.
+    Partial,
+}
+
+/// What one command may reach.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    /// Which of the seven it is, for what it reads beside its operands.
+    pub(crate) program: Program,
+    /// The directory it runs in.
+    pub(crate) root: Handle,
+    /// What the directories must still be.
+    pub(crate) pins: Option<Pins>,
+    /// What its operands lead to.
+    pub(crate) reach: Reach,
+}
+
+impl Guards {
+    /// No guard at all, for `sandbox: off` and for the gate's own tests.
+    pub(crate) fn none() -> Self {
+        Self { strength: None, filters: None, standing: Vec::new() }
+    }
+
+    /// Makes what confines one command. Opens and lists directories, so it belongs on a thread that may block.
+    pub(crate) fn confine(&self, executable: &Executable, rules: &Rules) -> io::Result<Confine> {
+        Ok(Confine { landlock: self.landlock(executable, rules)?, filters: self.filters.clone(), abi: None })
+    }
+
+    #[cfg(target_os = "linux")]
+    fn landlock(&self, executable: &Executable, rules: &Rules) -> io::Result<Option<Ruleset>> {
+        let Some(strength) = self.strength else { return Ok(None) };
+        let mut set = Ruleset::new(strength)?;
+        self.standing.iter().try_for_each(|directory| set.allow(directory, ruleset::Right::Read))?;
+        reach::allow_program(&mut set, executable, rules.program)?;
+        reach::allow(&mut set, rules)?;
+        Ok(Some(set))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn landlock(&self, _: &Executable, _: &Rules) -> io::Result<Option<Ruleset>> {
+        Ok(None)
+    }
+}
+
+/// A child's confinement, to be applied between fork and `execve`.
+#[derive(Debug)]
+pub(crate) struct Confine {
+    landlock: Option<Ruleset>,
+    filters: Option<Arc<Filters>>,
+    abi: Option<u32>,
+}
 
 impl Confine {
+    /// Applies it to the calling thread for ever. Runs in the child: system calls on ready data only.
     pub(crate) fn apply(&mut self) -> Result<(), Failure> {
-        Ok(())
+        if let Some(set) = self.landlock.take() {
+            self.abi = set.restrict_self().map_err(|_| Stage::Landlock.failed(Errno::last()))?;
+        }
+        // The filters come last: they refuse what the steps before them may need.
+        match &self.filters {
+            None => Ok(()),
+            Some(filters) => filters.apply().map_err(|_| Stage::Seccomp.failed(Errno::last())),
+        }
     }
+
+    /// Returns the Landlock version that [`Self::apply`] met.
     pub(crate) fn landlock_abi(&self) -> Option<u32> {
-        None
+        self.abi
     }
 }
 
-/// What a probe child found out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Answer {
-    pub(crate) read_before: bool,
-    pub(crate) read_after: bool,
-    pub(crate) socket: bool,
-    pub(crate) fork: bool,
-    pub(crate) abi: Option<u32>,
+/// Returns the limits that a command runs under, with a wall or without (D14). None is above what Owl itself may.
+pub(crate) fn limits(program: Program) -> Vec<Limit> {
+    let memory = match program {
+        Program::Git => GIT_MEMORY_BYTES,
+        Program::Cat | Program::Grep | Program::Head | Program::Ls | Program::Tail | Program::Wc => MEMORY_BYTES,
+    };
+    [
+        (Resource::RLIMIT_FSIZE, 0, 0),
+        (Resource::RLIMIT_CORE, 0, 0),
+        // One second more until SIGKILL, so that the signal that people see names the reason.
+        (Resource::RLIMIT_CPU, CPU_SECONDS, CPU_SECONDS + 1),
+        (Resource::RLIMIT_NOFILE, OPEN_FILES, OPEN_FILES),
+        (Resource::RLIMIT_AS, memory, memory),
+    ]
+    .into_iter()
+    .filter(|(resource, ..)| cfg!(target_os = "linux") || *resource != Resource::RLIMIT_AS)
+    .map(|(resource, soft, hard)| {
+        let most = getrlimit(resource).map_or(hard, |(_, most)| most);
+        Limit { resource, soft: soft.min(most), hard: hard.min(most) }
+    })
+    .collect()
 }
 
-impl Answer {
-    pub(crate) fn encode(self) -> i32 {
-        0
-    }
-}
+#[cfg(test)]
+mod tests;

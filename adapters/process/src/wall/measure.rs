@@ -1,0 +1,142 @@
+//! What this kernel's guards are worth, found out at start by a child that tries what they refuse (D13). Nothing is
+//! read off a version number but the names of what an old Landlock lacks.
+
+use super::{Confine, Filters, Guards, Ruleset, Strength};
+use crate::{
+    own::open_directory,
+    spawn::{Failure, Launch, Spawner, Stage, Start},
+};
+use owl_domain::{
+    gate::{Confinement, Sandbox},
+    ports::Wall,
+};
+use std::{os::fd::OwnedFd, sync::Arc};
+
+/// What a probe child found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// It could read a file before it was confined.
+    pub(crate) read_before: bool,
+    /// It still could afterwards.
+    pub(crate) read_after: bool,
+    /// It could open a socket.
+    pub(crate) socket: bool,
+    /// It could fork.
+    pub(crate) fork: bool,
+    /// The Landlock version it met.
+    pub(crate) abi: Option<u32>,
+}
+
+impl Answer {
+    pub(crate) fn encode(self) -> i32 {
+        let bits = [self.read_before, self.read_after, self.socket, self.fork];
+        let bits = bits.into_iter().rev().fold(0, |all, bit| all << 1 | i32::from(bit));
+        let abi = self.abi.and_then(|abi| i32::try_from(abi).ok()).unwrap_or_default();
+        bits | abi << 4
+    }
+
+    fn decode(value: i32) -> Self {
+        let bit = |n: i32| value & (1 << n) != 0;
+        let abi = u32::try_from(value >> 4).ok().filter(|abi| *abi > 0);
+        Self { read_before: bit(0), read_after: bit(1), socket: bit(2), fork: bit(3), abi }
+    }
+}
+
+/// What was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Measured {
+    /// The whole of Landlock held.
+    pub(crate) landlock: bool,
+    /// The filters held.
+    pub(crate) seccomp: bool,
+    /// The kernel's Landlock version.
+    pub(crate) abi: Option<u32>,
+}
+
+/// Measures the guards, and returns those that commands are to use: whatever there is, whole or not.
+pub(crate) async fn measure(spawner: &Spawner) -> (Guards, Measured) {
+    let strength = [Strength::Whole, Strength::Partial].into_iter().find(|s| Ruleset::new(*s).is_ok());
+    let mut guards = Guards {
+        strength,
+        filters: Filters::compile().inspect_err(|e| tracing::warn!("no seccomp filter: {e}")).ok().map(Arc::new),
+        standing: standing(),
+    };
+    let mut measured = Measured { landlock: false, seccomp: false, abi: None };
+    // Each guard that cannot even be applied is given up, and the rest measured without it.
+    while guards.strength.is_some() || guards.filters.is_some() {
+        match probe(spawner, &guards).await {
+            Ok(Failure { stage: Stage::Probed, value }) => {
+                let answer = Answer::decode(value);
+                measured = Measured {
+                    landlock: strength == Some(Strength::Whole) && answer.read_before && !answer.read_after,
+                    seccomp: guards.filters.is_some() && !answer.socket && !answer.fork,
+                    abi: answer.abi,
+                };
+                break;
+            }
+            Ok(failure) => {
+                tracing::warn!("{failure}");
+                match failure.stage {
+                    Stage::Seccomp => guards.filters = None,
+                    _ => {
+                        guards =
+                            Guards { filters: guards.filters.filter(|_| guards.strength.is_some()), ..Guards::none() }
+                    }
+                }
+            }
+            Err(reason) => {
+                tracing::warn!("the kernel's guards could not be measured: {reason}");
+                guards = Guards::none();
+            }
+        }
+    }
+    (guards, measured)
+}
+
+#[cfg(target_os = "linux")]
+fn standing() -> Vec<OwnedFd> {
+    super::reach::standing_directories()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn standing() -> Vec<OwnedFd> {
+    Vec::new()
+}
+
+/// Forks a child under an empty rule set and the filters, which tries what they refuse.
+async fn probe(spawner: &Spawner, guards: &Guards) -> Result<Failure, String> {
+    let text = |e: std::io::Error| e.to_string();
+    let landlock = guards.strength.map(Ruleset::new).transpose().map_err(text)?;
+    let launch = Launch {
+        program: "/".into(),
+        argv: Vec::new(),
+        env: Vec::new(),
+        cwd: open_directory("/".into()).await?,
+        limits: Vec::new(),
+        confine: Some(Confine { landlock, filters: guards.filters.clone(), abi: None }),
+    };
+    let forked = spawner.fork(launch, Start::Probe).await.map_err(|e| e.to_string())?;
+    forked.answer().await.map_err(text)?.ok_or_else(|| "the probe said nothing".to_owned())
+}
+
+/// Says what commands run under, and what is missing.
+pub(crate) fn judge(sandbox: Sandbox, measured: Measured) -> Wall {
+    let Measured { landlock, seccomp, abi } = measured;
+    let confinement = match (sandbox, landlock, seccomp) {
+        (Sandbox::Off, ..) | (_, false, false) => Confinement::Gate,
+        (_, true, false) => Confinement::Landlock,
+        (_, false, true) => Confinement::Seccomp,
+        (_, true, true) => Confinement::Both,
+    };
+    let older_than = |version: u32| abi.is_some_and(|abi| abi < version);
+    let missing = [
+        (!landlock, "landlock"),
+        (!seccomp, "seccomp"),
+        (older_than(3), "truncate"),
+        (older_than(4), "tcp"),
+        (older_than(5), "ioctl"),
+        (older_than(6), "signals"),
+    ];
+    let missing = missing.into_iter().filter_map(|(lacks, name)| lacks.then_some(name)).collect();
+    Wall { sandbox, confinement, landlock_abi: abi, missing }
+}
