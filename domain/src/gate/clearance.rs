@@ -6,7 +6,12 @@ use crate::{
     project::Workdir,
     text::AbsPath,
 };
-use alloc::{string::String, vec::Vec};
+use alloc::{
+    string::{String, ToString as _},
+    vec::Vec,
+};
+use core::fmt;
+use sha2::{Digest as _, Sha256};
 
 /// Which of the kernel's guards a command runs under, beside the gate (D13).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,6 +90,74 @@ impl Digest {
     /// Returns it as it is written.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+/// Returns the digest over what a person is shown: each part written as its length in bytes, `:`, its bytes and `,`, in
+/// the order of the fields; lists begin with their length.
+#[must_use]
+pub fn digest(
+    program: &AbsPath,
+    workdir: &AbsPath,
+    argv: &[String],
+    added: &[usize],
+    env: &[(String, String)],
+) -> Digest {
+    let mut parts = Parts(Sha256::new());
+    parts.push("owl-proposal-1");
+    parts.push(program.as_str());
+    parts.push(workdir.as_str());
+    parts.push(&argv.len().to_string());
+    argv.iter().for_each(|word| parts.push(word));
+    parts.push(&added.len().to_string());
+    added.iter().for_each(|index| parts.push(&index.to_string()));
+    parts.push(&env.len().to_string());
+    let mut variables: Vec<String> = env.iter().map(|(name, value)| [name, "=", value].concat()).collect();
+    variables.sort_unstable();
+    variables.iter().for_each(|variable| parts.push(variable));
+    let mut text = String::from("sha256:");
+    for byte in parts.0.finalize() {
+        for half in [byte >> 4, byte & 15] {
+            text.extend(char::from_digit(u32::from(half), 16));
+        }
+    }
+    Digest(text)
+}
+
+struct Parts(Sha256);
+
+impl Parts {
+    fn push(&mut self, part: &str) {
+        self.0.update(part.len().to_string());
+        self.0.update(":");
+        self.0.update(part);
+        self.0.update(",");
+    }
+}
+
+/// What a Grant covers: every line of the same row, in one workdir and Conversation.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Coverage {
+    /// The program.
+    pub program: Program,
+    /// The verb, for git.
+    pub verb: Option<Verb>,
+}
+
+impl fmt::Display for Coverage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.program.name())?;
+        match self.verb {
+            Some(verb) => write!(f, " {}", verb.name()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Shown {
+    /// Returns what a Grant for this command would cover.
+    pub fn coverage(&self) -> Coverage {
+        Coverage { program: self.program, verb: self.verb }
     }
 }
 

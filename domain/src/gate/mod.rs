@@ -1,10 +1,36 @@
 //! The gate: a line in, a verdict out. Pure and synchronous; facts come in, nothing is looked up (ADR-0022, D10-D12).
 
+mod argv;
 mod clearance;
+mod confine;
 mod denial;
+mod doors;
+mod environment;
+mod format;
+mod hint;
+mod inject;
+mod matcher;
+mod operands;
+mod pathspec;
+mod place;
+mod policy;
+mod refused;
+mod render;
+mod revision;
+mod rule;
+mod shell;
+mod unknown;
+mod value;
+mod words;
 
 pub use clearance::*;
 pub use denial::*;
+pub use doors::*;
+pub use environment::{disarmed_git_environment, environment, git_environment};
+pub use render::render;
+pub use rule::{Operands, Opt, Rule, Takes, Value};
+
+use doors::judge;
 
 /// The seven programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -83,3 +109,12 @@ impl Verb {
         Self::ALL.into_iter().find(|verb| verb.name() == name)
     }
 }
+
+/// Returns the table, one row per program and verb.
+#[must_use]
+pub fn rows() -> &'static [Rule] {
+    policy::POLICY
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,343 @@
+//! A typed command and where its words really lead: inside, not git data under any name, nothing that leads out
+//! (ADR-0022, D12). Judges; the path port has looked.
+
+use super::{
+    Access, DenialKind, Program, Reached,
+    hint::{self, Refusal, Suggestion, tick},
+    inject::By,
+    matcher::{First, Given, Matched, owls_option},
+    operands::{Operand, Role, unknown_magic},
+    place::AsWritten,
+    words,
+};
+use crate::{
+    git_names::spells_dot_git,
+    ports::{Below, FileKind, Found, Hidden, Located, Place},
+    text::AbsPath,
+};
+use alloc::{format, string::String, vec, vec::Vec};
+
+/// What the places say of a command.
+#[derive(Debug)]
+pub(super) struct Confined<'c> {
+    /// Revisions and what belongs among them, as written.
+    pub(super) revisions: Vec<&'c str>,
+    /// Paths as written.
+    pub(super) paths: Vec<&'c str>,
+    /// What Owl adds so that git data below a tree is left out.
+    pub(super) left_out: Vec<Given>,
+}
+
+/// Judges where each word leads.
+pub(super) fn confine<'c>(matched: &'c Matched, located: &Located) -> Result<Confined<'c>, Refusal> {
+    if located.places.len() != matched.looks.len() {
+        return Err(Refusal::whole(DenialKind::Workdir, "not every path could be looked up"));
+    }
+    let mut judge = Judge { matched, first: First::default(), hidden: Vec::new(), behind_a_path: false };
+    let mut revisions = Vec::new();
+    let mut paths = Vec::new();
+    for operand in &matched.operands {
+        let place = operand.look.and_then(|look| located.places.get(look));
+        match judge.operand(operand, place) {
+            Part::Revision => revisions.push(operand.text.as_str()),
+            Part::Path => paths.push(operand.text.as_str()),
+            Part::Neither => {}
+        }
+    }
+    let Judge { first, hidden, .. } = judge;
+    first.verdict()?;
+    Ok(Confined { revisions, paths, left_out: left_out(matched, &hidden)? })
+}
+
+/// Which part of the rebuilt line an operand belongs to.
+enum Part {
+    Revision,
+    Path,
+    Neither,
+}
+
+struct Judge<'c> {
+    matched: &'c Matched,
+    first: First,
+    hidden: Vec<&'c Hidden>,
+    behind_a_path: bool,
+}
+
+impl<'c> Judge<'c> {
+    fn operand<'l: 'c>(&mut self, operand: &Operand, place: Option<&'l Place>) -> Part {
+        match operand.role {
+            Role::Start => Part::Revision,
+            Role::Revision if self.behind_a_path => {
+                self.first.note(not_a_path(operand));
+                Part::Path
+            }
+            Role::Revision => Part::Revision,
+            Role::InValue | Role::Workdir => {
+                self.place(operand, place);
+                Part::Neither
+            }
+            Role::Path | Role::Pathspec => {
+                self.behind_a_path = true;
+                self.place(operand, place);
+                Part::Path
+            }
+            Role::RevisionOrPath if self.behind_a_path || !matches!(place, Some(Place::Absent)) => {
+                self.behind_a_path = true;
+                if operand.text.starts_with(':') {
+                    self.first.note(unknown_magic(&operand.text));
+                }
+                self.place(operand, place);
+                Part::Path
+            }
+            Role::RevisionOrPath => Part::Revision,
+            Role::PathIfThere if self.behind_a_path || !matches!(place, Some(Place::Absent)) => {
+                self.behind_a_path = true;
+                self.place(operand, place);
+                Part::Path
+            }
+            Role::PathIfThere => {
+                self.first.note(neither(operand));
+                Part::Path
+            }
+        }
+    }
+
+    fn place<'l: 'c>(&mut self, operand: &Operand, place: Option<&'l Place>) {
+        let word = operand.text.as_str();
+        let refusal = match place {
+            // Only magic without a path has no place.
+            None => return,
+            Some(Place::Inside(found)) => return self.found(operand, found),
+            Some(Place::Outside { leads_to }) => {
+                let message = format!("{} leads to {}, out of the workdir", tick(word), tick(leads_to));
+                Refusal::about(DenialKind::PathOutside, word, message)
+            }
+            Some(Place::Git) => {
+                let message = format!("{} is git data, which is not part of what can be read", tick(word));
+                Refusal::about(DenialKind::PathGit, word, message).say(WHAT_GIT_RECORDS)
+            }
+            Some(Place::BrokenLink) => {
+                let message = format!("a part of {} is a link that leads nowhere", tick(word));
+                Refusal::about(DenialKind::PathLink, word, message)
+            }
+            Some(Place::Absent) => match self.sign(operand) {
+                Some(refusal) => refusal,
+                None => return,
+            },
+            Some(Place::Unknown { reason }) => {
+                let message = format!("{} cannot be looked at: {}", tick(word), crate::show::visible(reason));
+                Refusal::about(DenialKind::Operand, word, message)
+            }
+        };
+        self.first.note(refusal);
+    }
+
+    fn found(&mut self, operand: &Operand, found: &'c Found) {
+        let word = operand.text.as_str();
+        match (found.kind, self.matched.rule.program) {
+            (FileKind::File | FileKind::Directory, _)
+            | (FileKind::Fifo | FileKind::Socket | FileKind::Device, Program::Ls | Program::Git) => {}
+            (FileKind::Fifo | FileKind::Socket | FileKind::Device, program) => {
+                let kind = match found.kind {
+                    FileKind::Fifo => "a FIFO",
+                    FileKind::Socket => "a socket",
+                    FileKind::Device | FileKind::File | FileKind::Directory => "a device",
+                };
+                let message = format!("{} is {kind}, and {} would open it", tick(word), program.name());
+                let suggestion = Suggestion::words("to see that it is there", ["ls", "-l", word]);
+                self.first.note(Refusal::about(DenialKind::PathSpecial, word, message).suggest(vec![suggestion]));
+            }
+        }
+        match &found.below {
+            Below::NotAsked => {}
+            Below::Hidden(hidden) => self.hidden.extend(hidden),
+            Below::TooMany => {
+                let message = format!("too much lies below {} to look at all of it", tick(word));
+                self.first.note(Refusal::about(DenialKind::Operand, word, message).say("name a subdirectory"));
+            }
+        }
+    }
+
+    /// Refuses a path that names nothing and holds what only a shell would have read.
+    fn sign(&self, operand: &Operand) -> Option<Refusal> {
+        let word = operand.text.as_str();
+        let sign = match operand.role {
+            // git reads its own signs, and the name may be of the past; only a list that a shell would expand is none.
+            Role::Pathspec | Role::RevisionOrPath | Role::PathIfThere => operand.bare_braces.then_some('{'),
+            Role::Path | Role::InValue => words::shell_sign(word),
+            Role::Revision | Role::Start | Role::Workdir => None,
+        }?;
+        let message = match sign {
+            '*' | '?' | '[' | '{' => {
+                let sign = if sign == '{' { String::from("braces") } else { format!("`{sign}`") };
+                format!("nothing expands {sign}, and no file here is called {}", tick(word))
+            }
+            _ => format!("{} holds what a shell would read, and no file here is called so", tick(word)),
+        };
+        let refusal = Refusal::about(DenialKind::PathShellSign, word, message);
+        Some(match sign {
+            '*' | '?' | '[' => refusal.suggest(globbed(word)),
+            '{' => refusal.suggest_or_say(braced(word, operand), "name each path"),
+            _ => refusal.say("write a path that exists, relative to the workdir"),
+        })
+    }
+}
+
+const WHAT_GIT_RECORDS: &str = "what it records: `git log`, `git branch -vv`, `git status`";
+
+/// Refuses a path for what is wrong with it as written. `at` is the word's place in the line, when it is a word.
+pub(super) fn refuse_written(bad: &AsWritten, word: &str, workdir: Option<&AbsPath>, at: Option<usize>) -> Refusal {
+    match bad {
+        AsWritten::Absolute => {
+            let message = format!("{} is an absolute path; paths are relative to the workdir", tick(word));
+            let refusal = Refusal::about(DenialKind::PathAbsolute, word, message);
+            match (hint::relative_to(workdir, word), at) {
+                (Some(path), Some(at)) => refusal.suggest(vec![Suggestion::replaced("", at, 1, vec![path])]),
+                (_, _) => refusal.say("write the path relative to the workdir"),
+            }
+        }
+        AsWritten::Climbs => {
+            Refusal::about(DenialKind::PathOutside, word, format!("{} climbs out of the workdir", tick(word)))
+        }
+        AsWritten::Git(name) => {
+            let message = format!("{} is not part of what can be read: it holds the credential", tick(name));
+            Refusal::about(DenialKind::PathGit, word, message).say(WHAT_GIT_RECORDS)
+        }
+        AsWritten::Empty | AsWritten::Fine => {
+            Refusal::about(DenialKind::Operand, word, "an empty path names nothing".into()).say("`.` is the workdir")
+        }
+    }
+}
+
+fn not_a_path(operand: &Operand) -> Refusal {
+    let message = format!("{} stands behind a path, where only paths may stand", tick(&operand.text));
+    Refusal::about(DenialKind::Operand, &operand.text, message).say("put revisions first, then `--`, then paths")
+}
+
+fn neither(operand: &Operand) -> Refusal {
+    let word = operand.text.as_str();
+    let message = if operand.bare_braces || words::has_brace_list(word) {
+        format!("nothing expands braces, and {} is neither a revision nor a path here", tick(word))
+    } else {
+        format!("{} is neither a revision nor a path here", tick(word))
+    };
+    let refusal = Refusal::about(DenialKind::Operand, word, message);
+    if words::has_brace_list(word) {
+        return refusal.suggest(braced(word, operand));
+    }
+    let behind = Suggestion::replaced("for a path of the past", operand.index(), 1, vec!["--".into(), word.into()]);
+    refusal.suggest(vec![behind])
+}
+
+/// What finds the files that a glob was meant to name.
+fn globbed(word: &str) -> Vec<Suggestion> {
+    let (directory, name) = word.rsplit_once('/').unwrap_or((".", word));
+    if directory.contains(['*', '?', '[']) || name.is_empty() {
+        return Vec::new();
+    }
+    let include = format!("--include={name}");
+    let list = hint::join(core::iter::once("ls").chain((directory != ".").then_some(directory)));
+    let below = hint::join(["grep", "-rl", &include, "", directory]);
+    vec![Suggestion::line(format!("list the directory: `{list}`; to find them below"), below)]
+}
+
+/// The same line with each name of a list in braces written out.
+fn braced(word: &str, operand: &Operand) -> Vec<Suggestion> {
+    let Some(range) = words::brace_list(word, |_| true) else { return Vec::new() };
+    let (before, behind) = (word.get(..range.start).unwrap_or_default(), word.get(range.end..).unwrap_or_default());
+    let inside = word.get(range.start + 1..range.end - 1).unwrap_or_default();
+    if inside.contains("..") {
+        return Vec::new();
+    }
+    let each = inside.split(',').map(|part| format!("{before}{part}{behind}")).collect();
+    vec![Suggestion::replaced("", operand.index(), 1, each)]
+}
+
+/// Makes Owl's words for git data below a tree that `.[gG][iI][tT]` does not match, each name once.
+fn left_out(matched: &Matched, hidden: &[&Hidden]) -> Result<Vec<Given>, Refusal> {
+    let mut words: Vec<String> = Vec::new();
+    for hidden in hidden {
+        let name = hidden.name();
+        if name.eq_ignore_ascii_case(b".git") {
+            continue;
+        }
+        let glob = escaped(name);
+        match matched.rule.program {
+            Program::Grep => {
+                words.push(format!("--exclude-dir={glob}"));
+                // A spelling of `.git` may be a file, as a worktree's is.
+                if spells_dot_git(name) {
+                    words.push(format!("--exclude={glob}"));
+                }
+            }
+            Program::Ls => words.push(format!("--ignore={glob}")),
+            Program::Cat | Program::Git | Program::Head | Program::Tail | Program::Wc => {}
+        }
+    }
+    words.sort_unstable();
+    words.dedup();
+    words.into_iter().map(|word| owls_option(matched.rule, word)).collect()
+}
+
+/// Writes a name as a glob that matches it: signs escaped, and one `?` for each byte that is no text.
+fn escaped(name: &[u8]) -> String {
+    let mut glob = String::new();
+    for chunk in name.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            if matches!(c, '*' | '?' | '[' | ']' | '\\') {
+                glob.push('\\');
+            }
+            glob.push(c);
+        }
+        glob.extend(chunk.invalid().iter().map(|_| '?'));
+    }
+    glob
+}
+
+/// Returns what the program may reach, for the kernel's rules.
+pub(super) fn reached(matched: &Matched, located: &Located) -> Vec<Reached> {
+    let program = matched.rule.program;
+    let mut reached: Vec<Reached> = Vec::new();
+    for operand in &matched.operands {
+        let place = operand.look.and_then(|look| located.places.get(look));
+        if let Some(Place::Inside(found)) = place
+            && let Some(access) = access(program, matched.recurses, found)
+        {
+            reached.push(Reached { handle: found.handle.clone(), access });
+        }
+    }
+    // `ls` alone lists the workdir.
+    if program == Program::Ls && matched.operands.is_empty() {
+        reached.push(Reached { handle: located.root.clone(), access: Access::List });
+    }
+    reached
+}
+
+fn access(program: Program, recurses: bool, found: &Found) -> Option<Access> {
+    let hidden = || match &found.below {
+        Below::Hidden(hidden) => hidden.clone(),
+        Below::NotAsked | Below::TooMany => Vec::new(),
+    };
+    match (found.kind, program) {
+        (FileKind::Directory, Program::Ls) if recurses => Some(Access::ListTree(hidden())),
+        (FileKind::Directory, Program::Grep) if recurses => Some(Access::ReadTree(hidden())),
+        (FileKind::Directory, _) => Some(Access::List),
+        // To name a file is not to read it.
+        (FileKind::File, Program::Ls) => None,
+        (FileKind::File, _) => Some(Access::ReadFile),
+        (FileKind::Fifo | FileKind::Socket | FileKind::Device, _) => None,
+    }
+}
+
+/// Refuses what only Owl may leave out, where the model wrote it and Owl does not.
+pub(super) fn refuse_others(matched: &Matched, left_out: &[Given]) -> Result<(), Refusal> {
+    let others = matched.options.iter().find(|given| {
+        matches!(given.by, By::Model(_))
+            && given.opt.stands == super::rule::Stands::OwlsOwn
+            && !left_out.iter().any(|owls| owls.opt.names == given.opt.names && owls.value == given.value)
+    });
+    match others {
+        Some(given) => Err(super::unknown::owls_own(matched.rule, given, &given.spelled(), 0)),
+        None => Ok(()),
+    }
+}

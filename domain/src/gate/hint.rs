@@ -1,0 +1,174 @@
+//! What to write instead. A hint that holds a whole line sends that line through the gate first: what is suggested is
+//! never refused as written (D11).
+
+use super::{Denial, DenialKind, words};
+use crate::{show, text::AbsPath};
+use alloc::{borrow::Cow, format, string::String, vec::Vec};
+
+/// A denial, and how a line could be put right. The hint is written last, for the line as a whole.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    pub(super) denial: Denial,
+    pub(super) fix: Fix,
+}
+
+/// How a line could be put right.
+#[derive(Debug)]
+pub(super) enum Fix {
+    /// Not at all.
+    Nothing,
+    /// In words.
+    Say(Cow<'static, str>),
+    /// By other lines, of which the first that passes is suggested; else in words.
+    Lines(Vec<Suggestion>, Option<Cow<'static, str>>),
+}
+
+/// A line to write instead, and the words that lead to it.
+#[derive(Debug)]
+pub(super) struct Suggestion {
+    lead: Cow<'static, str>,
+    line: Draft,
+}
+
+/// A line that is not yet known to pass.
+#[derive(Debug)]
+enum Draft {
+    /// As it is.
+    Line(String),
+    /// The refused line with other words in place of some.
+    Replaced { at: usize, count: usize, with: Vec<String> },
+    /// The refused line with words behind it.
+    Appended(Vec<String>),
+}
+
+impl Refusal {
+    pub(super) fn about(kind: DenialKind, argument: &str, message: String) -> Self {
+        Self { denial: Denial::about(kind, argument, message), fix: Fix::Nothing }
+    }
+
+    pub(super) fn whole(kind: DenialKind, message: impl Into<String>) -> Self {
+        Self { denial: Denial::whole(kind, message), fix: Fix::Nothing }
+    }
+
+    pub(super) fn say(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
+        self.fix = Fix::Say(hint.into());
+        self
+    }
+
+    /// Suggests the first of these lines that passes, else nothing.
+    pub(super) fn suggest(mut self, suggestions: Vec<Suggestion>) -> Self {
+        self.fix = Fix::Lines(suggestions, None);
+        self
+    }
+
+    /// Suggests the first of these lines that passes, else says something.
+    pub(super) fn suggest_or_say(mut self, suggestions: Vec<Suggestion>, hint: impl Into<Cow<'static, str>>) -> Self {
+        self.fix = Fix::Lines(suggestions, Some(hint.into()));
+        self
+    }
+
+    /// Writes the hint for the line that was refused.
+    pub(super) fn into_denial(self, line: &str) -> Denial {
+        let hint = match self.fix {
+            Fix::Nothing => None,
+            Fix::Say(hint) => Some(hint),
+            Fix::Lines(suggestions, otherwise) => {
+                suggestions.into_iter().find_map(|suggestion| suggestion.write(line)).map(Cow::Owned).or(otherwise)
+            }
+        };
+        Denial { hint: hint.map(Cow::into_owned), ..self.denial }
+    }
+}
+
+impl Suggestion {
+    /// Suggests a line as it is.
+    pub(super) fn line(lead: impl Into<Cow<'static, str>>, line: impl Into<String>) -> Self {
+        Self { lead: lead.into(), line: Draft::Line(line.into()) }
+    }
+
+    /// Suggests a line of these words.
+    pub(super) fn words<'w>(lead: impl Into<Cow<'static, str>>, words: impl IntoIterator<Item = &'w str>) -> Self {
+        Self::line(lead, join(words))
+    }
+
+    /// Suggests the refused line with these words in place of `count` from `at` on.
+    pub(super) fn replaced(lead: impl Into<Cow<'static, str>>, at: usize, count: usize, with: Vec<String>) -> Self {
+        Self { lead: lead.into(), line: Draft::Replaced { at, count, with } }
+    }
+
+    /// Suggests the refused line with these words behind it.
+    pub(super) fn appended(lead: impl Into<Cow<'static, str>>, words: Vec<String>) -> Self {
+        Self { lead: lead.into(), line: Draft::Appended(words) }
+    }
+
+    fn write(self, refused: &str) -> Option<String> {
+        let line = match self.line {
+            Draft::Line(line) => line,
+            Draft::Appended(more) => {
+                let words = words::read(refused).ok()?;
+                join(words.iter().map(|word| word.text.as_str()).chain(more.iter().map(String::as_str)))
+            }
+            Draft::Replaced { at, count, with } => {
+                let words = words::read(refused).ok()?;
+                let before = words.iter().take(at).map(|word| word.text.as_str());
+                let behind = words.iter().skip(at + count).map(|word| word.text.as_str());
+                join(before.chain(with.iter().map(String::as_str)).chain(behind))
+            }
+        };
+        // A line that has to be escaped for people could not be sent as it is shown.
+        if !show::is_visible(&line) || line.contains('`') || super::judge(&line, None).is_err() {
+            return None;
+        }
+        let lead = self.lead;
+        Some(if lead.is_empty() { format!("`{line}`") } else { format!("{lead}: `{line}`") })
+    }
+}
+
+/// Writes words as one line that reads back as the same words.
+pub(super) fn join<'w>(words: impl IntoIterator<Item = &'w str>) -> String {
+    let mut line = String::new();
+    for word in words {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        push_word(&mut line, word);
+    }
+    line
+}
+
+fn push_word(line: &mut String, word: &str) {
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+=,^!".contains(c) || !c.is_ascii();
+    let is_bare_from_second = |c: char| is_bare(c) || c == '~' || c == '#';
+    let mut chars = word.chars();
+    if chars.next().is_some_and(is_bare) && chars.all(is_bare_from_second) {
+        line.push_str(word);
+        return;
+    }
+    // An option's name stays outside the quotes, where a reader looks for it.
+    let (name, value) = match word.split_once('=') {
+        Some((name, _)) if name.starts_with("--") && name.chars().all(is_bare) => word.split_at(name.len() + 1),
+        Some(_) | None => ("", word),
+    };
+    line.push_str(name);
+    line.push('\'');
+    for c in value.chars() {
+        if c == '\'' {
+            line.push_str("'\\''");
+        } else {
+            line.push(c);
+        }
+    }
+    line.push('\'');
+}
+
+/// Quotes a word of the line in a message.
+pub(super) fn tick(word: &str) -> String {
+    format!("`{}`", show::visible(word))
+}
+
+/// Returns the path relative to the workdir when it lies inside as written.
+pub(super) fn relative_to(workdir: Option<&AbsPath>, path: &str) -> Option<String> {
+    let rest = path.strip_prefix(workdir?.as_str())?;
+    let inside = rest.strip_prefix('/')?.trim_start_matches('/');
+    Some(if inside.is_empty() { ".".into() } else { inside.into() })
+}

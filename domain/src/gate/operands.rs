@@ -1,0 +1,260 @@
+//! The words that are not options: which is a path, a pathspec, a revision or a pattern, and which of them has to be
+//! looked up (D11, D12).
+
+use super::{
+    DenialKind, Program, confine,
+    hint::{Refusal, Suggestion, tick},
+    inject::{Arg, By},
+    matcher::First,
+    pathspec,
+    place::{self, AsWritten},
+    revision::{self, Revision},
+    rule::{self, Rule},
+};
+use crate::{
+    ports::{Depth, Look},
+    text::AbsPath,
+};
+use alloc::{format, string::String, vec, vec::Vec};
+
+/// A word that is not an option.
+#[derive(Debug)]
+pub(super) struct Operand {
+    pub(super) text: String,
+    pub(super) role: Role,
+    /// Which look belongs to it.
+    pub(super) look: Option<usize>,
+    /// The word's index in the line.
+    pub(super) by: By,
+    /// Whether a shell would have expanded a list in it.
+    pub(super) bare_braces: bool,
+    behind: bool,
+}
+
+/// What an operand is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// A path that the program opens or lists.
+    Path,
+    /// git's own pattern of paths; it may name the past.
+    Pathspec,
+    /// A revision, unless a path of that name exists.
+    RevisionOrPath,
+    /// A path, if it exists; it cannot be a revision.
+    PathIfThere,
+    /// A revision, whatever exists.
+    Revision,
+    /// An option that keeps its place among the revisions.
+    Start,
+    /// A path inside an option's value.
+    InValue,
+    /// The workdir, because nothing else was named.
+    Workdir,
+}
+
+impl Operand {
+    pub(super) fn new(arg: Arg, behind: bool) -> Self {
+        let bare_braces = arg.word.has_bare_brace_list();
+        Self { text: arg.word.text, role: Role::Path, look: None, by: arg.by, bare_braces, behind }
+    }
+
+    /// Makes one of a path that stands in an option's value.
+    pub(super) fn inside(text: String, by: By) -> Self {
+        Self { text, role: Role::InValue, look: None, by, bare_braces: false, behind: false }
+    }
+
+    /// Makes one of an option that keeps its place among the revisions.
+    pub(super) fn start(text: String, by: By) -> Self {
+        Self { role: Role::Start, ..Self::inside(text, by) }
+    }
+
+    /// Returns the word's index in the line, for hints.
+    pub(super) fn index(&self) -> usize {
+        match self.by {
+            By::Model(index) => index,
+            By::Owl => 0,
+        }
+    }
+}
+
+/// Operands while they are sorted.
+pub(super) struct Operands<'w> {
+    pub(super) rule: &'static Rule,
+    pub(super) workdir: Option<&'w AbsPath>,
+    pub(super) first: First,
+    pub(super) operands: Vec<Operand>,
+    pub(super) looks: Vec<Look>,
+    pub(super) pattern: Option<String>,
+}
+
+impl Operands<'_> {
+    /// Sorts what was found, and the paths inside values.
+    pub(super) fn class(&mut self, found: Vec<Operand>, values: Vec<Operand>, recurses: bool, has_pattern: bool) {
+        let depth = if recurses { Depth::Tree } else { Depth::Entry };
+        for mut value in values {
+            value.look = Some(self.look(value.text.clone(), Depth::Entry));
+            self.operands.push(value);
+        }
+        match self.rule.operands {
+            rule::Operands::Nothing => found.iter().for_each(|operand| self.too_many(operand)),
+            rule::Operands::Paths => {
+                if found.is_empty() {
+                    let program = self.rule.program.name();
+                    let message = format!("{program} without a file reads standard input, and there is none");
+                    self.first.note(
+                        Refusal::whole(DenialKind::Operand, message)
+                            .suggest(vec![Suggestion::appended("", vec!["README.md".into()])]),
+                    );
+                }
+                self.paths(found, depth);
+            }
+            rule::Operands::PathsOrWorkdir => {
+                let is_empty = found.is_empty();
+                self.paths(found, depth);
+                if is_empty && recurses {
+                    self.whole_workdir();
+                }
+            }
+            rule::Operands::PatternThenPaths => self.pattern_then_paths(found, depth, has_pattern),
+            rule::Operands::PathPatterns => {
+                for operand in found {
+                    self.pathspec(operand);
+                }
+            }
+            rule::Operands::RevisionsThenPaths => self.revisions_then_paths(found),
+        }
+    }
+
+    fn paths(&mut self, found: Vec<Operand>, depth: Depth) {
+        for mut operand in found {
+            if self.is_fine(&operand.text, &operand) {
+                operand.look = Some(self.look(operand.text.clone(), depth));
+            }
+            self.operands.push(operand);
+        }
+    }
+
+    fn pattern_then_paths(&mut self, mut found: Vec<Operand>, depth: Depth, has_pattern: bool) {
+        if !has_pattern {
+            if found.is_empty() {
+                let message = "grep needs a pattern";
+                return self.first.note(
+                    Refusal::whole(DenialKind::Operand, message).suggest(vec![Suggestion::line("", "grep -rn TODO .")]),
+                );
+            }
+            self.pattern = Some(found.remove(0).text);
+        }
+        let is_empty = found.is_empty();
+        self.paths(found, depth);
+        if !is_empty {
+            return;
+        }
+        if depth == Depth::Tree {
+            return self.whole_workdir();
+        }
+        let message = "grep without a file reads standard input, and there is none";
+        let mut words = vec!["grep", "-rn"];
+        words.extend(self.pattern.as_deref().into_iter().filter(|pattern| !pattern.starts_with('-')));
+        words.push(".");
+        let suggestion = Suggestion::words("", words);
+        self.first.note(Refusal::whole(DenialKind::Operand, message).suggest(vec![suggestion]));
+    }
+
+    fn whole_workdir(&mut self) {
+        let look = self.look(".".into(), Depth::Tree);
+        let by = By::Owl;
+        self.operands.push(Operand { role: Role::Workdir, look: Some(look), ..Operand::inside(".".into(), by) });
+    }
+
+    fn revisions_then_paths(&mut self, found: Vec<Operand>) {
+        let mut paths = false;
+        for mut operand in found {
+            if operand.role == Role::Start {
+                self.operands.push(operand);
+                continue;
+            }
+            let revision = revision::read(&operand.text);
+            let is_glob = revision == Revision::None && operand.text.contains(['*', '?', '[']);
+            let is_path = ["/", "./", "../"].iter().any(|start| operand.text.starts_with(start))
+                || matches!(operand.text.as_str(), "." | ".." | "-" | "");
+            paths |= operand.behind || is_glob || is_path || pathspec::is_only_a_pathspec(&operand.text);
+            if paths {
+                self.pathspec(operand);
+                continue;
+            }
+            let written = place::as_written(&operand.text);
+            match revision {
+                Revision::BadPath(bad) => self.first.note(confine::refuse_written(&bad, &operand.text, None, None)),
+                Revision::Good if !operand.bare_braces => {
+                    // `:/words` is a search in messages, and what is no path as written names none.
+                    let is_looked_up = written == AsWritten::Fine && !operand.text.starts_with(":/");
+                    operand.role = if is_looked_up { Role::RevisionOrPath } else { Role::Revision };
+                    operand.look = is_looked_up.then(|| self.look(operand.text.clone(), Depth::Entry));
+                    self.operands.push(operand);
+                }
+                Revision::Good | Revision::None => {
+                    if self.is_fine(&operand.text, &operand) {
+                        operand.role = Role::PathIfThere;
+                        operand.look = Some(self.look(operand.text.clone(), Depth::Entry));
+                        self.operands.push(operand);
+                    }
+                }
+            }
+        }
+    }
+
+    fn pathspec(&mut self, mut operand: Operand) {
+        operand.role = Role::Pathspec;
+        match pathspec::path_of(&operand.text) {
+            None => self.first.note(unknown_magic(&operand.text)),
+            // Magic alone, such as `:/`, means the whole tree.
+            Some("") if !operand.text.is_empty() => {}
+            Some(path) => {
+                let path = String::from(path);
+                if self.is_fine(&path, &operand) {
+                    operand.look = Some(self.look(path, Depth::Entry));
+                }
+            }
+        }
+        self.operands.push(operand);
+    }
+
+    /// Says whether nothing is wrong with a path as written, and notes what is.
+    fn is_fine(&mut self, path: &str, operand: &Operand) -> bool {
+        if operand.text == "-" {
+            let message = "`-` is standard input, and there is none";
+            self.first.note(Refusal::about(DenialKind::Operand, "-", message.into()).say("name a file"));
+            return false;
+        }
+        match place::as_written(path) {
+            AsWritten::Fine => true,
+            bad @ (AsWritten::Empty | AsWritten::Absolute | AsWritten::Climbs | AsWritten::Git(_)) => {
+                self.first.note(confine::refuse_written(&bad, &operand.text, self.workdir, Some(operand.index())));
+                false
+            }
+        }
+    }
+
+    fn look(&mut self, word: String, depth: Depth) -> usize {
+        self.looks.push(Look { word, depth });
+        self.looks.len() - 1
+    }
+
+    fn too_many(&mut self, operand: &Operand) {
+        let message = match self.rule.program {
+            Program::Git => "with a name after it, git branch would create it".into(),
+            Program::Cat | Program::Grep | Program::Head | Program::Ls | Program::Tail | Program::Wc => {
+                format!("{} takes no operand here, and {} is one", self.rule.covers(), tick(&operand.text))
+            }
+        };
+        self.first.note(Refusal::about(DenialKind::Operand, &operand.text, message).say("to list: `git branch -a`"));
+    }
+}
+
+pub(super) fn unknown_magic(spec: &str) -> Refusal {
+    let message = format!(
+        "{} begins with a colon, and is none of git's `:!`, `:/` or `:(top,exclude,icase,literal,glob)`",
+        tick(spec)
+    );
+    Refusal::about(DenialKind::Operand, spec, message).say("write the path without the colon")
+}

@@ -1,0 +1,255 @@
+//! A line that was written for a shell: which sign gave it away, and what to write instead. Nothing here is lenient;
+//! the line is refused in any case (ADR-0022, D10).
+
+use super::{
+    DenialKind, Program,
+    hint::{Refusal, Suggestion, join},
+    words::{self, Fault, Word},
+};
+use crate::{
+    limits::{COMMAND_BYTES, COMMAND_WORDS},
+    show,
+};
+use alloc::{
+    format,
+    string::{String, ToString as _},
+    vec,
+    vec::Vec,
+};
+
+/// Refuses a line that is not a list of words.
+pub(super) fn refuse(fault: &Fault, line: &str) -> Refusal {
+    match fault {
+        Fault::Empty => Refusal::whole(DenialKind::Empty, "there is no command")
+            .suggest(vec![Suggestion::line("such as", "git status")]),
+        Fault::TooManyBytes => {
+            let message = format!("a command has at most {COMMAND_BYTES} bytes, and this one has {}", line.len());
+            Refusal::whole(DenialKind::TooLong, message).say("name a directory instead of many files")
+        }
+        Fault::TooManyWords => {
+            let message = format!("a command has at most {COMMAND_WORDS} words");
+            Refusal::whole(DenialKind::TooLong, message).say("name a directory instead of many files")
+        }
+        Fault::Nul => Refusal::about(DenialKind::Nul, "\0", "a NUL character cannot be part of a command".into())
+            .say("leave it out"),
+        Fault::LoneBackslash { .. } => {
+            let message = "the line ends in a backslash that quotes nothing";
+            Refusal::about(DenialKind::UnclosedQuote, "\\", message.into()).say("leave it out")
+        }
+        Fault::OpenQuote { at } => open_quote(line, *at),
+        Fault::Sign { at } => sign(line, *at),
+    }
+}
+
+fn open_quote(line: &str, at: usize) -> Refusal {
+    let (before, rest) = line.split_at(at);
+    let quote: String = rest.chars().take(1).collect();
+    let refusal = Refusal::about(DenialKind::UnclosedQuote, &quote, "a quote is opened and never closed".into());
+    // Inside a word it was meant as a letter.
+    if before.ends_with([' ', '\t']) || before.is_empty() {
+        return refusal.say("close it");
+    }
+    refusal
+        .suggest_or_say(vec![Suggestion::line("put a backslash before it", [before, "\\", rest].concat())], "close it")
+}
+
+fn sign(line: &str, at: usize) -> Refusal {
+    let (before, rest) = line.split_at(at);
+    let token = token(rest);
+    let behind = rest.get(token.len()..).unwrap_or_default();
+    let about = |message: String| Refusal::about(DenialKind::ShellSyntax, token, message);
+    match token {
+        "|" | "|&" => about(format!("`{token}` is a pipe, and there is no shell here to make one"))
+            .suggest(piped(line, before, behind)),
+        "&&" | "||" | ";" | "&" | ";;" => {
+            let message = if token == "&" {
+                String::from("`&` sends a command to the background, and there is no shell here to do it")
+            } else {
+                format!("`{token}` joins two commands; one call is one command")
+            };
+            about(message).suggest(joined(line, before, behind))
+        }
+        ">" | ">>" | "<" | "<<" | ">&" | ">|" | "<<<" | "&>" => {
+            about(format!("`{token}` redirects, and there is no shell here to do it"))
+                .suggest(redirected(line, token, before, behind))
+        }
+        "(" | ")" => {
+            let message = format!("`{token}` stands outside quotes, where a shell would act on it");
+            about(message).suggest(quoted(line, "quote the pattern"))
+        }
+        "`" | "$(" => {
+            let message = if token == "`" { "a backtick" } else { "`$(`" };
+            about(format!("{message} starts a second command in a shell, and there is none here"))
+                .say("send that command first, alone, and write its answer into the line")
+        }
+        "~" => about("`~` is a home directory to a shell, and nothing here expands it".into())
+            .say("write a path inside the workdir"),
+        "#" => about("`#` begins a comment in a shell, and there is none here".into())
+            .suggest(vec![Suggestion::line("leave it out", before.trim_end()), quote_from(line)]),
+        "\n" => {
+            about("a line feed ends a command; one call is one command".into()).suggest(first_and_rest(before, behind))
+        }
+        _ if token.starts_with('$') => {
+            about(format!("`{}` is a variable, and nothing here expands it", show::visible(token)))
+                .say("write a path inside the workdir, or quote it to mean the text")
+        }
+        _ => about(format!("`{}` is a control character outside quotes", show::visible(token)))
+            .suggest(quoted(line, "quote it")),
+    }
+}
+
+/// Cuts out the sign as a person would name it.
+fn token(rest: &str) -> &str {
+    const OPERATORS: [&str; 14] = ["<<<", "&&", "||", ";;", "|&", "&>", ">>", "<<", ">&", ">|", "$(", "|", ";", "&"];
+    if let Some(operator) = OPERATORS.iter().find(|operator| rest.starts_with(**operator)) {
+        return operator;
+    }
+    let length = match rest.strip_prefix('$') {
+        Some(name) if name.starts_with('{') => name.find('}').map_or(rest.len(), |end| end + 2),
+        Some(name) => match name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_') {
+            Some(0) => 1 + name.chars().next().map_or(0, char::len_utf8),
+            Some(end) => 1 + end,
+            None => rest.len(),
+        },
+        None => rest.chars().next().map_or(0, char::len_utf8),
+    };
+    rest.get(..length).unwrap_or_default()
+}
+
+/// What a pipe was for, as one command.
+fn piped(line: &str, before: &str, behind: &str) -> Vec<Suggestion> {
+    let mut suggestions = Vec::new();
+    if is_glued(before, behind) {
+        suggestions.extend(quoted(line, "quote it"));
+    }
+    let filter_line = behind.split(['|', '>', ';', '&']).next().unwrap_or_default();
+    if let (Ok(left), Ok(right)) = (words::read(before), words::read(filter_line)) {
+        let left: Vec<&str> = texts(&left);
+        let right: Vec<&str> = texts(&right);
+        suggestions.extend(one_command(&left, &right));
+    }
+    suggestions.push(Suggestion::line("send the first command alone", before.trim_end()));
+    suggestions
+}
+
+fn one_command(left: &[&str], right: &[&str]) -> Option<Suggestion> {
+    match (left, right) {
+        (["cat", files @ ..], [filter @ ("grep" | "head" | "tail" | "wc"), options @ ..]) => Some(Suggestion::words(
+            "",
+            core::iter::once(*filter).chain(options.iter().copied()).chain(files.iter().copied()),
+        )),
+        (["git", "log" | "show", ..], ["head", options @ ..]) => {
+            let count = match options {
+                [] => "10",
+                ["-n", count] => count,
+                [count] => count.trim_start_matches("-n").trim_start_matches('-'),
+                _ => return None,
+            };
+            let at = left.iter().position(|word| *word == "--").unwrap_or(left.len());
+            let (options, paths) = left.split_at(at);
+            Some(Suggestion::words("", options.iter().copied().chain(["-n", count]).chain(paths.iter().copied())))
+        }
+        (["git", "log", rest @ ..], ["grep", options @ .., pattern])
+            if options.iter().all(|option| option.starts_with('-')) =>
+        {
+            let grep = format!("--grep={pattern}");
+            Some(Suggestion::words(
+                "to search the messages",
+                ["git", "log", &grep].into_iter().chain(rest.iter().copied()),
+            ))
+        }
+        (["ls", ..], ["wc", ..]) | (_, _) => None,
+    }
+}
+
+/// What two commands were for, as one.
+fn joined(line: &str, before: &str, behind: &str) -> Vec<Suggestion> {
+    let mut suggestions = Vec::new();
+    if is_glued(before, behind) {
+        suggestions.extend(quoted(line, "quote it"));
+    }
+    if let (Ok(left), Ok(right)) = (words::read(before), words::read(behind))
+        && let ["cd", directory] = texts(&left).as_slice()
+        && let Some(there) = re_rooted(directory.trim_end_matches('/'), &right)
+    {
+        suggestions.push(Suggestion::line("send one command and name the directory", there));
+    }
+    suggestions.extend(first_and_rest(before, behind));
+    suggestions
+}
+
+fn first_and_rest(before: &str, behind: &str) -> Vec<Suggestion> {
+    vec![
+        Suggestion::line("send them one at a time, first", before.trim()),
+        Suggestion::line("send it alone", behind.trim()),
+    ]
+}
+
+/// Writes a command that was to run in a directory as one that names it.
+fn re_rooted(directory: &str, words: &[Word]) -> Option<String> {
+    let checked = super::judge(&join(texts(words)), None).ok()?;
+    let paths: Vec<&str> = checked.paths().collect();
+    let mut line: Vec<String> = texts(words).into_iter().map(String::from).collect();
+    for path in &paths {
+        let word = line.iter_mut().rev().find(|word| word.as_str() == *path)?;
+        *word = if *path == "." { directory.to_string() } else { format!("{directory}/{path}") };
+    }
+    if paths.is_empty() {
+        match checked.program() {
+            Program::Git => line.extend(["--".to_string(), directory.to_string()]),
+            Program::Ls | Program::Grep => line.push(directory.to_string()),
+            Program::Cat | Program::Head | Program::Tail | Program::Wc => return None,
+        }
+    }
+    Some(join(line.iter().map(String::as_str)))
+}
+
+/// What a redirection was for.
+fn redirected(line: &str, token: &str, before: &str, behind: &str) -> Vec<Suggestion> {
+    let mut suggestions = Vec::new();
+    if is_glued(before, behind) && !before.ends_with(|c: char| c.is_ascii_digit()) {
+        suggestions.extend(quoted(line, "quote it"));
+    }
+    if token.starts_with('<') {
+        suggestions.push(Suggestion::line("name the file", [before.trim_end(), " ", behind.trim_start()].concat()));
+        return suggestions;
+    }
+    // `2>`, `1>`, `&>`: the digit belongs to the sign, and the word behind it is where the output was to go.
+    let bare = before.trim_end_matches(|c: char| c.is_ascii_digit());
+    let is_errors = before.ends_with('2') && bare.ends_with([' ', '\t']);
+    let kept = if bare.ends_with([' ', '\t']) { bare } else { before };
+    let target = behind.trim_start();
+    let rest = target.split_once([' ', '\t']).map_or("", |(_, rest)| rest);
+    let lead = if is_errors {
+        "leave it out, error output comes back separately"
+    } else {
+        "leave it out, the output comes back"
+    };
+    let whole = [kept.trim_end(), " ", rest].concat();
+    suggestions.push(Suggestion::line(lead, whole.trim_end()));
+    suggestions.push(Suggestion::line(lead, kept.trim_end()));
+    suggestions
+}
+
+/// Says whether a sign stands inside a word, where it was meant as text.
+fn is_glued(before: &str, behind: &str) -> bool {
+    let is_blank = |c: char| c == ' ' || c == '\t';
+    !before.ends_with(is_blank) && !behind.starts_with(is_blank) && !before.is_empty() && !behind.is_empty()
+}
+
+/// The same line with the words in quotes that hold a sign.
+fn quoted(line: &str, lead: &'static str) -> Vec<Suggestion> {
+    if line.contains(['\'', '"', '\\']) {
+        return Vec::new();
+    }
+    let words = line.split([' ', '\t']).filter(|word| !word.is_empty());
+    vec![Suggestion::words(lead, words)]
+}
+
+fn quote_from(line: &str) -> Suggestion {
+    Suggestion::words("quote it to mean the text", line.split([' ', '\t']).filter(|word| !word.is_empty()))
+}
+
+fn texts(words: &[Word]) -> Vec<&str> {
+    words.iter().map(|word| word.text.as_str()).collect()
+}

@@ -1,0 +1,289 @@
+//! Refusals of words that the table does not hold, in sentences that can be acted on (D11).
+
+use super::{
+    DenialKind, Program, Verb,
+    hint::{Refusal, Suggestion, tick},
+    matcher::{Given, is_long},
+    place::AsWritten,
+    refused::{self, Instead, Refused},
+    rule::{Opt, Rule, Takes, Value},
+    value::Wrong,
+    words::{self, Word},
+};
+use alloc::{format, string::String, vec, vec::Vec};
+
+/// Programs that people reach for, and what does their work here.
+#[rustfmt::skip]
+const NEIGHBOURS: &[(&[&str], &str)] = &[
+    (&["find", "tree", "fd", "dir"], "`ls -R` lists a tree"),
+    (&["rg", "ag", "ack"], "to search a tree: `grep -rn PATTERN .`"),
+    (&["less", "more", "bat", "nl", "tac", "open", "vim", "vi", "nano"], "to read a file: `cat README.md`"),
+    (&["cd", "pushd", "pwd"], "every command runs in the workdir; name the directory on the line: `ls src`"),
+    (&["stat", "file", "du"], "to see size and date: `ls -l README.md`"),
+    (&["diff", "cmp", "comm"], "what differs in the repository: `git diff`"),
+    (&["gh", "hub", "tig"], "what the repository itself records: `git log --oneline -n 20`"),
+];
+
+/// Words that only start another program.
+const STARTERS: [&str; 12] =
+    ["sudo", "env", "exec", "command", "time", "nice", "nohup", "timeout", "xargs", "builtin", "doas", "stdbuf"];
+
+/// Verbs that people reach for, and what shows the same here.
+#[rustfmt::skip]
+const OTHER_VERBS: &[(&[&str], &str)] = &[
+    (&["blame", "annotate"], "to see how lines came about: `git log -L 1,20:README.md`"),
+    (&["ls-files", "ls-tree"], "to list files: `ls -R`; those of a commit: `git show HEAD:`"),
+    (&["grep"], "to search the files: `grep -rn PATTERN .`"),
+    (&["rev-parse", "rev-list", "describe", "name-rev"], "to name a commit: `git log -n 1 --format='%H %d'`"),
+    (&["remote", "fetch", "pull", "push", "ls-remote", "clone"], "what is known of the remote: `git branch -r`"),
+    (&["tag"], "to list tags: `git log --tags --no-walk --oneline`"),
+    (&["stash"], "to see the newest: `git show 'stash@{0}'`"),
+    (&["reflog"], "`git log -g --oneline`"),
+    (&["shortlog"], "`git log --format='%an %s'`"),
+    (&["cat-file"], "to see a file of a commit: `git show HEAD:README.md`"),
+    (&["add", "commit", "reset", "restore", "rm", "mv", "clean", "merge", "rebase", "cherry-pick", "revert", "am", "apply"],
+     "nothing here writes; to see what a person would: `git status`"),
+    (&["config"], "what each branch follows: `git branch -vv`"),
+    (&["worktree"], "Owl's own tools know the worktrees; the branches: `git branch -a`"),
+    (&["help", "version"], "`git log --oneline -n 20`"),
+];
+
+/// Refuses a first word that is none of the seven programs.
+pub(super) fn program(words: &[Word]) -> Refusal {
+    let name = words.first().map_or("", |word| word.text.as_str());
+    let message = format!("{} is not a program Owl runs; it runs cat, git, grep, head, ls, tail and wc", tick(name));
+    let refusal = Refusal::about(DenialKind::Program, name, message);
+    if name.split_once('=').is_some_and(|(variable, _)| is_variable(variable)) {
+        return refusal.suggest(vec![Suggestion::replaced("no variable can be set; leave it out", 0, 1, Vec::new())]);
+    }
+    if STARTERS.contains(&name) {
+        return refusal.suggest(vec![Suggestion::replaced("send the command alone", 0, 1, Vec::new())]);
+    }
+    let bare = name.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+    if bare != name && Program::from_name(&bare).is_some() {
+        return refusal.suggest(vec![Suggestion::replaced("by its bare name", 0, 1, vec![bare])]);
+    }
+    if let Some((first, _)) = name.split_once([' ', '\t'])
+        && Program::from_name(first).is_some()
+    {
+        let rest = words.iter().skip(1).map(|word| word.text.as_str());
+        let line = name.split([' ', '\t']).chain(rest);
+        return refusal.suggest(vec![Suggestion::words("without the quotes", line)]);
+    }
+    match (name, words.iter().skip(1).map(|word| word.text.as_str()).collect::<Vec<_>>().as_slice()) {
+        ("egrep", rest) => refusal.suggest(vec![Suggestion::words("", ["grep", "-E"].iter().chain(rest).copied())]),
+        ("fgrep", rest) => refusal.suggest(vec![Suggestion::words("", ["grep", "-F"].iter().chain(rest).copied())]),
+        ("ll", rest) => refusal.suggest(vec![Suggestion::words("", ["ls", "-l"].iter().chain(rest).copied())]),
+        ("sed", ["-n", range, files @ ..]) if let Some(last) = last_line(range) => {
+            let line = Suggestion::words("", ["head", "-n", last].iter().chain(files).copied());
+            refusal.suggest_or_say(vec![line], "to read a part: `head -n 40 README.md`")
+        }
+        ("sed" | "awk" | "cut" | "sort" | "uniq" | "jq", _) => refusal.say("to read a part: `head -n 40 README.md`"),
+        (_, _) => match NEIGHBOURS.iter().find(|(names, _)| names.contains(&name)) {
+            Some((_, hint)) => refusal.say(*hint),
+            None => refusal,
+        },
+    }
+}
+
+fn is_variable(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+/// Returns B of sed's `A,Bp`.
+fn last_line(range: &str) -> Option<&str> {
+    let (first, last) = range.strip_suffix('p')?.split_once(',')?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    (is_number(first) && is_number(last)).then_some(last)
+}
+
+/// Refuses git without one of its five verbs at `at`.
+pub(super) fn verb(words: &[Word], at: usize) -> Refusal {
+    let Some(word) = words.get(at) else {
+        let message = "git needs one of the verbs branch, diff, log, show and status";
+        return Refusal::whole(DenialKind::Verb, message).suggest(vec![Suggestion::line("", "git status")]);
+    };
+    let name = word.text.as_str();
+    if name.starts_with('-') {
+        let message = "between git and its verb only `--no-pager` may stand";
+        let refusal = Refusal::about(DenialKind::Verb, name, message.into());
+        let directory = words.get(at + 1).map(|word| word.text.as_str());
+        return match (name, directory) {
+            ("-C", Some(directory)) => {
+                let rest = words.iter().skip(at + 2).map(|word| word.text.as_str());
+                let line = core::iter::once("git").chain(rest).chain(["--", directory]);
+                refusal.suggest(vec![Suggestion::words("name the path", line)])
+            }
+            (
+                "-c" | "--git-dir" | "--work-tree" | "--namespace" | "--exec-path" | "--config-env" | "--attr-source",
+                Some(_),
+            ) => {
+                let two = Suggestion::replaced("leave it out", at, 2, Vec::new());
+                refusal.suggest(vec![two, Suggestion::replaced("leave it out", at, 1, Vec::new())])
+            }
+            (_, _) => refusal.suggest(vec![Suggestion::replaced("leave it out", at, 1, Vec::new())]),
+        };
+    }
+    let message = format!("Owl runs git branch, diff, log, show and status; {} is none of them", tick(name));
+    let refusal = Refusal::about(DenialKind::Verb, name, message);
+    let lower = name.to_ascii_lowercase();
+    if Verb::from_name(&lower).is_some() {
+        return refusal.suggest(vec![Suggestion::replaced("", at, 1, vec![lower])]);
+    }
+    let operand = words.iter().skip(at + 1).map(|word| word.text.as_str()).find(|word| !word.starts_with('-'));
+    match (name, operand) {
+        ("checkout" | "switch", Some(branch)) => {
+            let file = format!("{branch}:README.md");
+            refusal.suggest(vec![Suggestion::words("to see a file of another branch", ["git", "show", &file])])
+        }
+        ("checkout" | "switch", None) => refusal.say("to list branches: `git branch -a`"),
+        ("blame" | "annotate", Some(file)) => {
+            let lines = format!("1,20:{file}");
+            refusal.suggest(vec![Suggestion::words("to see how lines came about", ["git", "log", "-L", &lines])])
+        }
+        (_, _) => match OTHER_VERBS.iter().find(|(names, _)| names.contains(&name)) {
+            Some((_, hint)) => refusal.say(*hint),
+            None => refusal,
+        },
+    }
+}
+
+/// Refuses a long option that the row does not hold.
+pub(super) fn option(rule: &Rule, word: &str, name: &str, at: usize) -> Refusal {
+    if let Some(refused) = refused::reason(rule, name) {
+        return on_purpose(refused, word, name, at);
+    }
+    let refusal = |more: &str| {
+        let message = format!("{} is not an option of {} here{more}", tick(name), rule.covers());
+        Refusal::about(DenialKind::Option, word, message)
+    };
+    let value = word.strip_prefix(name).unwrap_or_default();
+    let mut completions =
+        rule.options().flat_map(|opt| opt.names.iter()).filter(|known| known.starts_with(name) && name.len() > 2);
+    match (completions.next(), completions.next()) {
+        (Some(whole), None) => {
+            let with = vec![[whole, value].concat()];
+            refusal("; names are written whole").suggest(vec![Suggestion::replaced("", at, 1, with)])
+        }
+        (Some(_), Some(_)) => refusal("; names are written whole"),
+        (None, _) => refusal(""),
+    }
+}
+
+/// Refuses a letter that the row does not hold.
+pub(super) fn letter(rule: &Rule, word: &str, name: &str, at: usize) -> Refusal {
+    if let Some(refused) = refused::reason(rule, name) {
+        return on_purpose(refused, word, name, at);
+    }
+    let message = if name.bytes().all(|b| b == b'-' || b.is_ascii_digit()) {
+        let number = if rule.number.is_some() { "; a number stands alone, such as `-5`" } else { "" };
+        format!("{} is not an option of {} here{number}", tick(word), rule.covers())
+    } else {
+        format!("{} is not an option of {} here", tick(name), rule.covers())
+    };
+    Refusal::about(DenialKind::Option, word, message)
+}
+
+/// Refuses letters in one word where the program reads none so.
+pub(super) fn bundle(rule: &Rule, word: &str, at: usize) -> Refusal {
+    let message = format!("{} reads no letters together, as {} is written", rule.covers(), tick(word));
+    let letters: Vec<String> = word.chars().skip(1).map(|letter| format!("-{letter}")).collect();
+    Refusal::about(DenialKind::Option, word, message).suggest(vec![Suggestion::replaced("", at, 1, letters)])
+}
+
+fn on_purpose(refused: &Refused, word: &str, name: &str, at: usize) -> Refusal {
+    let refusal = Refusal::about(DenialKind::Option, word, format!("{} {}", tick(name), refused.why));
+    // A letter among others: the others stay.
+    let others: String =
+        if is_long(word) { String::new() } else { word.chars().filter(|c| !name.contains(*c)).collect() };
+    let kept: Vec<String> = if others.is_empty() || !word.is_ascii() { Vec::new() } else { vec![format!("-{others}")] };
+    let with = |words: &[&str]| kept.iter().cloned().chain(words.iter().copied().map(String::from)).collect::<Vec<_>>();
+    match refused.instead {
+        Instead::LeaveOut(lead) => {
+            let one = Suggestion::replaced(lead, at, 1, with(&[]));
+            // Its value may be the next word.
+            refusal.suggest_or_say(vec![Suggestion::replaced(lead, at, 2, with(&[])), one], lead)
+        }
+        Instead::These(words) => refusal
+            .suggest(vec![Suggestion::replaced("", at, 1, with(words)), Suggestion::replaced("", at, 2, with(words))]),
+        Instead::Say(hint) => refusal.say(hint),
+        Instead::Nothing => refusal,
+    }
+}
+
+/// Refuses a value that is not of its type.
+pub(super) fn value(opt: &Opt, name: &str, text: &str, word: &str, wrong: Wrong, at: usize) -> Refusal {
+    let about = |message: String| Refusal::about(DenialKind::OptionValue, word, message);
+    match wrong {
+        Wrong::NotAmong(words) => {
+            about(format!("`{name}` takes one of {}; {} is none of them", words.join(", "), tick(text)))
+        }
+        Wrong::Placeholder(range) => placeholder(name, text, range, word, at),
+        Wrong::Expected(expected) => {
+            let refusal = about(format!("`{name}` takes {expected}; {} is none", tick(text)));
+            let is_include = opt.value() == Some(Value::Include) && !text.is_empty();
+            if is_include {
+                return refusal.suggest(vec![Suggestion::replaced("leave it out", at, 1, Vec::new())]);
+            }
+            if opt.value() == Some(Value::SortKey) && text.trim_start_matches('-').starts_with("signature") {
+                return about(format!("{} makes git start a signature program", tick(text)));
+            }
+            refusal
+        }
+        Wrong::Path(AsWritten::Empty) => about(format!("`{name}` needs a path that is not empty")),
+        Wrong::Path(AsWritten::Fine | AsWritten::Absolute | AsWritten::Climbs | AsWritten::Git(_)) => {
+            about(format!("`{name}` takes a path inside the workdir; {} is none", tick(text)))
+        }
+    }
+}
+
+fn placeholder(name: &str, format: &str, range: core::ops::Range<usize>, word: &str, at: usize) -> Refusal {
+    let part = format.get(range.clone()).unwrap_or_default();
+    let bare = part.trim_start_matches(['%', '+', '-', ' ']);
+    let why = if bare.starts_with('G') || bare.starts_with("(signature") || bare.starts_with("(*signature") {
+        "makes git start a signature program"
+    } else if bare.starts_with("(describe") {
+        "makes git start a second git"
+    } else {
+        "is not a placeholder that Owl knows"
+    };
+    let before = format.get(..range.start).unwrap_or_default();
+    let behind = format.get(range.end..).unwrap_or_default();
+    let rest = [before.trim_end(), behind].concat();
+    let refusal = Refusal::about(DenialKind::OptionValue, part, format!("{} {why}", tick(part)));
+    if rest.is_empty() {
+        return refusal;
+    }
+    // The value may be attached, or a word of its own.
+    let with = if word == format { rest } else { [name, if is_long(name) { "=" } else { "" }, &rest].concat() };
+    refusal.suggest(vec![Suggestion::replaced("", at, 1, vec![with])])
+}
+
+/// Refuses an option that only Owl writes, in any other form than Owl's.
+pub(super) fn owls_own(rule: &Rule, given: &Given, word: &str, at: usize) -> Refusal {
+    let refusal = match given.opt.takes {
+        Takes::Nothing => {
+            let message = format!("{} is not an option of {} here", tick(given.name), rule.covers());
+            Refusal::about(DenialKind::Option, word, message)
+        }
+        Takes::Attached(_) | Takes::Maybe(_) | Takes::Next(_) | Takes::NextOrHead(_) => {
+            let message = format!("{} is for Owl to say", tick(given.name));
+            Refusal::about(DenialKind::Option, word, message)
+        }
+    };
+    refusal.suggest(vec![Suggestion::replaced("leave it out", at, 1, Vec::new())])
+}
+
+/// Refuses a list in braces where a pattern for names stands: write the option once for each.
+pub(super) fn braces(name: &str, text: &str, word: &str, at: usize) -> Refusal {
+    let message = format!("nothing here expands braces, and {} is read as it stands", tick(text));
+    let refusal = Refusal::about(DenialKind::OptionValue, word, message);
+    let Some(range) = words::brace_list(text, |_| true) else { return refusal };
+    let (before, behind) = (text.get(..range.start).unwrap_or_default(), text.get(range.end..).unwrap_or_default());
+    let inside = text.get(range.start + 1..range.end - 1).unwrap_or_default();
+    let each = inside.split(',').map(|part| format!("{name}={before}{part}{behind}")).collect();
+    // The value may be the next word: then the option's name goes too.
+    let attached = word != text;
+    let (at, count) = if attached { (at, 1) } else { (at.saturating_sub(1), 2) };
+    refusal.suggest(vec![Suggestion::replaced("", at, count, each)])
+}
