@@ -15,6 +15,7 @@ pub mod conversation;
 pub mod gate;
 pub mod git_names;
 pub mod ids;
+pub mod judge;
 pub mod limits;
 pub mod ports;
 pub mod project;

@@ -1,10 +1,15 @@
 //! A Turn: one question and all that follows until the answer is done. Rows, not a stack frame (D16).
 
+mod command;
 mod event;
+mod look;
+mod service;
 mod stored;
 pub mod told;
+pub mod tools;
 
 pub use event::*;
+pub use service::*;
 pub use stored::*;
 
 use crate::{

@@ -1,0 +1,123 @@
+//! The tools that only read what Owl knows: no consent, no file and no process but Owl's own (D15).
+
+use super::{Told, tools};
+use crate::{
+    conversation::Lookup,
+    limits,
+    ports::{Judged, StoreError},
+    project::ProjectService,
+    provider::{Argument, Call},
+    show::visible,
+    text::{ProjectName, cut_bytes},
+};
+use alloc::{format, string::String, vec::Vec};
+
+/// Answers calls of the reading tools.
+pub(super) struct Looker<'a> {
+    pub(super) projects: &'a ProjectService,
+}
+
+/// What a reading tool found, or why it could not.
+enum Found {
+    Text(String),
+    Failed(String),
+}
+
+impl Looker<'_> {
+    /// Answers a call that is not `run_command`.
+    pub(super) async fn answer(
+        &self,
+        call: &Call,
+        arguments: Result<Vec<(String, Argument)>, String>,
+    ) -> Result<(Judged, Told), StoreError> {
+        let found = match arguments {
+            Err(wrong) => Found::Failed(format!("The arguments of {} are wrong: {wrong}.", call.name)),
+            Ok(arguments) => self.find(&call.name, &arguments).await?,
+        };
+        let (text, failed) = match found {
+            Found::Text(text) => (bounded(&text), false),
+            Found::Failed(text) => (text, true),
+        };
+        let input = if call.arguments.trim().starts_with('{') { call.arguments.clone() } else { String::from("{}") };
+        let lookup = Lookup { tool: visible(&call.name), input, result: text.clone(), failed };
+        Ok((Judged::Lookup(lookup), Told { text, is_error: failed }))
+    }
+
+    async fn find(&self, tool: &str, arguments: &[(String, Argument)]) -> Result<Found, StoreError> {
+        match tool {
+            tools::LIST_PROJECTS => match only(arguments, &[]) {
+                Ok(()) => self.projects().await.map(Found::Text),
+                Err(wrong) => Ok(Found::Failed(wrong)),
+            },
+            tools::LIST_WORKTREES => match only(arguments, &["project"]) {
+                Ok(()) => self.worktrees(arguments).await,
+                Err(wrong) => Ok(Found::Failed(wrong)),
+            },
+            unknown => {
+                let names: Vec<&str> = tools::offered().iter().map(|tool| tool.name).collect();
+                Ok(Found::Failed(format!("There is no tool `{}`; there are {}.", visible(unknown), names.join(", "))))
+            }
+        }
+    }
+
+    async fn projects(&self) -> Result<String, StoreError> {
+        let lines: Vec<String> = self
+            .projects
+            .registered()
+            .await?
+            .iter()
+            .map(|project| {
+                format!("{}  {}  base branch {}", project.name, visible(project.root().as_str()), project.base_branch)
+            })
+            .collect();
+        Ok(if lines.is_empty() { String::from("No Project is registered.") } else { lines.join("\n") })
+    }
+
+    async fn worktrees(&self, arguments: &[(String, Argument)]) -> Result<Found, StoreError> {
+        let name = match arguments.iter().find(|(name, _)| name == "project") {
+            None => None,
+            Some((_, Argument::Text(text))) => match ProjectName::new(text.as_str()) {
+                Ok(name) => Some(name),
+                Err(_) => return Ok(Found::Failed(format!("There is no Project `{}`.", visible(text)))),
+            },
+            Some((_, Argument::Whole(_) | Argument::Other(_))) => {
+                return Ok(Found::Failed(String::from("`project` must be a text.")));
+            }
+        };
+        let Some(worktrees) = self.projects.worktrees(name.clone()).await? else {
+            let name = name.map(|name| format!(" `{name}`")).unwrap_or_default();
+            return Ok(Found::Failed(format!("There is no Project{name}.")));
+        };
+        let lines: Vec<String> = worktrees
+            .iter()
+            .map(|worktree| {
+                let branch = match &worktree.branch {
+                    Some(branch) => format!("branch {}", visible(branch.as_str())),
+                    None => String::from("no branch"),
+                };
+                let path = visible(worktree.workdir.path().as_str());
+                format!("{path}  {}  {branch}  {}", worktree.workdir.project, worktree.kind.name())
+            })
+            .collect();
+        Ok(Found::Text(if lines.is_empty() { String::from("There is no directory.") } else { lines.join("\n") }))
+    }
+}
+
+/// Refuses members that a tool does not have: nothing is guessed.
+pub(super) fn only(arguments: &[(String, Argument)], known: &[&str]) -> Result<(), String> {
+    match arguments.iter().find(|(name, _)| !known.contains(&name.as_str())) {
+        None => Ok(()),
+        Some((name, _)) => Err(format!("There is no parameter `{}`.", visible(name))),
+    }
+}
+
+/// Cuts a result at a line's end and says how much there was.
+fn bounded(text: &str) -> String {
+    if text.len() <= limits::LOOKUP_BYTES {
+        return text.into();
+    }
+    let note = 64;
+    let cut = cut_bytes(text, limits::LOOKUP_BYTES - note);
+    let cut = cut.rfind('\n').and_then(|end| cut.get(..end)).unwrap_or(cut);
+    format!("{cut}\n[first {} of {} bytes]", cut.len(), text.len())
+}

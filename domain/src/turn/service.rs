@@ -1,0 +1,471 @@
+//! Carries a Turn on, one stored step after the other (ADR-0022, D16). The code that carries it on after a consent is
+//! the code that carries it on after a restart: [`ChatService::advance`] keeps nothing of its own.
+
+use super::{Ending, Step, StoredTurn, Turn, tools};
+use crate::{
+    consent::{Answer, Answered, By, Grant, Outcome, Peer, Proposal},
+    conversation::{Page, PageError, Paged, Part, history},
+    ids::{ConversationId, GrantId, ItemId, ProposalId, TurnId},
+    judge::Judge,
+    ports::{
+        AnswerError, BeginError, Begun, Clock, Commands, Conversations, Grants, Legs, Live, NewTurn, Once,
+        ProposalFilter, Proposals, RevokedGrants, Stop, StoreError, Turns,
+    },
+    project::{ProjectService, Workdir, WorkdirError},
+    provider::{
+        AccessError, BrokenBy, LastError, ModelRef, Piece, Provider, ProviderService, ReplyStop, TurnError,
+        TurnErrorKind, Usage, WholeReply,
+    },
+    text::Question,
+    time::Timestamp,
+    turn::OnConsent,
+};
+use alloc::{
+    string::{String, ToString},
+    sync::Arc,
+    vec::Vec,
+};
+use core::time::Duration;
+
+/// Holds Conversations with a model: sends, answers, carries on.
+pub struct ChatService {
+    pub(super) ports: ChatPorts,
+    /// How long a Proposal waits for a person.
+    pub(super) consent_window: Duration,
+}
+
+/// What the service needs.
+pub struct ChatPorts {
+    /// Turns as rows.
+    pub turns: Arc<dyn Turns>,
+    /// Proposals as rows.
+    pub proposals: Arc<dyn Proposals>,
+    /// Grants as rows.
+    pub grants: Arc<dyn Grants>,
+    /// Conversations as rows.
+    pub conversations: Arc<dyn Conversations>,
+    /// Runs what was cleared.
+    pub commands: Arc<dyn Commands>,
+    /// Carries text to whoever watches.
+    pub live: Arc<dyn Live>,
+    /// Has Turns carried on.
+    pub legs: Arc<dyn Legs>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// The gate with its facts.
+    pub judge: Arc<Judge>,
+    /// The directories in which commands may run.
+    pub projects: Arc<ProjectService>,
+    /// How to reach a Provider.
+    pub providers: Arc<ProviderService>,
+}
+
+/// A question that a client sends.
+#[derive(Debug, Clone)]
+pub struct Message {
+    /// To which Conversation.
+    pub conversation: ConversationId,
+    /// The question.
+    pub text: Question,
+    /// Where its commands run, as it was given; the Conversation's when left out.
+    pub workdir: Option<String>,
+    /// Which model is asked; the Conversation's when left out.
+    pub model: Option<ModelRef>,
+    /// What becomes of commands that would have to be asked about.
+    pub on_consent: OnConsent,
+    /// Who sends it.
+    pub from: Peer,
+    /// The client's key.
+    pub once: Option<Once>,
+}
+
+/// Why a question was not taken. Nothing was stored.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SendError {
+    /// No such Conversation, a Turn at work in it, the key used otherwise, or the store failed.
+    #[error(transparent)]
+    Begin(#[from] BeginError),
+    /// The workdir is none.
+    #[error(transparent)]
+    Workdir(#[from] WorkdirError),
+    /// No model was named and none can be chosen.
+    #[error("no model was named")]
+    ModelRequired {
+        /// The Providers that could be asked.
+        configured: Vec<Provider>,
+    },
+    /// The model's Provider cannot be asked.
+    #[error(transparent)]
+    Access(#[from] AccessError),
+}
+
+/// How a Turn stands, for a script that waits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnView {
+    /// The Turn.
+    pub turn: Turn,
+    /// The text of its assistant Items so far.
+    pub text: String,
+    /// The Proposals of it that wait.
+    pub pending: Vec<Proposal>,
+}
+
+impl ChatService {
+    /// Makes the service. `consent_window` is how long a Proposal waits for a person.
+    pub fn new(ports: ChatPorts, consent_window: Duration) -> Self {
+        Self { ports, consent_window }
+    }
+
+    /// Stores a question and has its Turn carried on.
+    ///
+    /// # Errors
+    /// [`SendError`]: nothing was stored.
+    pub async fn send(&self, message: Message) -> Result<Begun, SendError> {
+        let ports = &self.ports;
+        if let Some(once) = &message.once
+            && let Some(begun) = ports.turns.repeated(message.conversation, once.clone()).await?
+        {
+            return Ok(begun);
+        }
+        let conversation = ports.conversations.get(message.conversation).await.map_err(BeginError::from)?;
+        let conversation = conversation.ok_or(BeginError::NotFound)?;
+        // The Conversation's own directory is checked when a command is to run there: a question needs none.
+        let workdir = match &message.workdir {
+            Some(given) => Some(ports.projects.workdir(given).await?.path().clone()),
+            None => conversation.workdir,
+        };
+        let model = match message.model.or(conversation.model) {
+            Some(model) => model,
+            None => self.chosen_model().await?,
+        };
+        let _reachable = ports.providers.access(model.provider).await?;
+        let known = ports.providers.port().known(&model);
+        let new = NewTurn {
+            conversation: message.conversation,
+            question: message.text,
+            workdir,
+            tools: known.and_then(|known| known.tools).unwrap_or(true),
+            model,
+            on_consent: message.on_consent,
+            sent_by: message.from,
+            once: message.once,
+        };
+        let begun = ports.turns.begin(new, ports.clock.now()).await?;
+        ports.legs.wake(begun.turn);
+        Ok(begun)
+    }
+
+    async fn chosen_model(&self) -> Result<ModelRef, SendError> {
+        match self.ports.providers.default_model().await? {
+            Some(model) => Ok(model),
+            None => {
+                let configured = self.ports.providers.configured().await?;
+                let configured = configured.into_iter().map(|(provider, _)| provider).chain([Provider::Demo]).collect();
+                Err(SendError::ModelRequired { configured })
+            }
+        }
+    }
+
+    /// Stops a Conversation's Turn. Returns it; none when none was at work. Answers at once: `turn.finished` is the
+    /// truth.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn cancel(
+        &self,
+        conversation: ConversationId,
+        turn: Option<TurnId>,
+    ) -> Result<Option<TurnId>, StoreError> {
+        let cancelled = self.ports.turns.cancel(conversation, turn, self.ports.clock.now()).await?;
+        if let Some(turn) = cancelled {
+            self.ports.legs.stop(turn);
+        }
+        Ok(cancelled)
+    }
+
+    /// Answers a Proposal, and has its Turn carried on.
+    ///
+    /// # Errors
+    /// [`AnswerError`] says what it decided nothing for.
+    pub async fn answer(&self, answer: Answer, from: Peer) -> Result<Answered, AnswerError> {
+        let id = answer.proposal;
+        let answered = self.ports.proposals.answer(answer, By::Client(from), self.ports.clock.now()).await;
+        match &answered {
+            Ok(answered) => self.ports.legs.wake(answered.proposal.turn),
+            // An answer past the deadline is what noticed it: the Turn goes on with that.
+            Err(AnswerError::AlreadyResolved { decision, .. }) if decision.outcome == Outcome::Expired => {
+                if let Some(proposal) = self.ports.proposals.get(id).await? {
+                    self.ports.legs.wake(proposal.turn);
+                }
+            }
+            Err(_) => {}
+        }
+        answered
+    }
+
+    /// Takes a Grant back. None when there is none of that id.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn revoke(&self, grant: GrantId, from: Peer) -> Result<Option<Grant>, StoreError> {
+        self.ports.grants.revoke(grant, By::Client(from), self.ports.clock.now()).await
+    }
+
+    /// Returns Grants, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn grants(
+        &self,
+        conversation: Option<ConversationId>,
+        revoked: RevokedGrants,
+    ) -> Result<Vec<Grant>, StoreError> {
+        self.ports.grants.list(conversation, revoked).await
+    }
+
+    /// Returns a Proposal; none when there is none of that id.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn proposal(&self, id: ProposalId) -> Result<Option<Proposal>, StoreError> {
+        self.ports.proposals.get(id).await
+    }
+
+    /// Returns a page of Proposals, oldest first.
+    ///
+    /// # Errors
+    /// [`PageError`].
+    pub async fn proposals(&self, filter: ProposalFilter, page: Page) -> Result<Paged<Proposal>, PageError> {
+        self.ports.proposals.list(filter, page).await
+    }
+
+    /// Returns how a Turn stands; none when there is none of that id.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn view(&self, id: TurnId) -> Result<Option<TurnView>, StoreError> {
+        let Some(turn) = self.ports.turns.get(id).await? else {
+            return Ok(None);
+        };
+        let pending = match self.ports.turns.load(id).await? {
+            Some(stored) => stored.pending(),
+            None => Vec::new(),
+        };
+        let text = self.ports.turns.text(id).await?;
+        Ok(Some(TurnView { turn, text, pending }))
+    }
+
+    /// Lets Proposals expire whose time is over, has their Turns carried on, and returns the next deadline.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn expire_due(&self) -> Result<Option<Timestamp>, StoreError> {
+        for turn in self.ports.proposals.expire_due(self.ports.clock.now()).await? {
+            self.ports.legs.wake(turn);
+        }
+        self.ports.proposals.next_deadline().await
+    }
+
+    /// At start, before anybody is served: what was streaming or executing becomes interrupted, what is overdue expires,
+    /// and each Turn with something due is carried on from its rows.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn recover(&self) -> Result<(), StoreError> {
+        let unfinished = self.ports.turns.recover(self.now()).await?;
+        let _next = self.expire_due().await?;
+        for turn in unfinished {
+            self.ports.legs.wake(turn);
+        }
+        Ok(())
+    }
+
+    /// Carries a Turn on as far as it can go without a person. When the store fails, the Turn is closed as far as the
+    /// store still lets it, and the failure is returned for whoever retries.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn advance(&self, id: TurnId, stop: Arc<dyn Stop>) -> Result<(), StoreError> {
+        let carried = self.carry_on(id, stop).await;
+        if carried.is_err() {
+            self.give_up(id).await?;
+        }
+        carried
+    }
+
+    /// Closes a Turn that could not be saved. It is not carried on: the model would be asked again.
+    ///
+    /// # Errors
+    /// [`StoreError`], as long as the store fails.
+    pub async fn give_up(&self, id: TurnId) -> Result<(), StoreError> {
+        let error = TurnError::of(TurnErrorKind::Storage, "the turn could not be saved; the daemon's log says why");
+        self.close(id, Ending::Error(error), Usage::default()).await
+    }
+
+    async fn carry_on(&self, id: TurnId, stop: Arc<dyn Stop>) -> Result<(), StoreError> {
+        while let Some(turn) = self.ports.turns.load(id).await? {
+            if turn.turn.is_finished() {
+                return Ok(());
+            }
+            let step = turn.next();
+            // The daemon stops: a Turn that would only now begin something begins it after the next start, but for the
+            // model, which is never asked again by itself.
+            if stop.is_stopped() && !turn.cancelling {
+                if step == Step::Ask {
+                    self.close(id, Ending::Interrupted, Usage::default()).await?;
+                }
+                return Ok(());
+            }
+            match step {
+                Step::Ask => self.ask(turn, &stop).await?,
+                Step::Judge(call) => self.judge(&turn, &call).await?,
+                Step::Run(at, proposal) => self.run(at, proposal, &stop).await?,
+                Step::Tell(at, proposal) => self.tell(at, &proposal).await?,
+                Step::Wait => return Ok(()),
+                Step::Close(ending) => self.close(id, ending, Usage::default()).await?,
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) async fn close(&self, id: TurnId, ending: Ending, usage: Usage) -> Result<(), StoreError> {
+        // Losing means that it is closed already, which is what was wanted.
+        let _closed_by_either = self.ports.turns.close(id, ending, usage, self.now()).await?;
+        Ok(())
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.ports.clock.now()
+    }
+
+    async fn ask(&self, stored: StoredTurn, stop: &Arc<dyn Stop>) -> Result<(), StoreError> {
+        let turn = stored.turn.id;
+        let model = stored.turn.model.clone();
+        let access = match self.ports.providers.access(model.provider).await {
+            Ok(access) => access,
+            Err(AccessError::Store(error)) => return Err(error),
+            Err(error) => return self.close(turn, Ending::Error(not_reachable(model, &error)), Usage::default()).await,
+        };
+        let workdir = self.workdir_of(&stored).await?;
+        let offered = if stored.turn.tools { tools::offered() } else { Vec::new() };
+        let system = tools::system_prompt(workdir.as_ref(), stored.turn.tools);
+        let known = self.ports.providers.port().known(&model);
+        let earlier = self.ports.turns.earlier(turn, history::MOST_BYTES).await?;
+        let shaped = history::shape(system, offered, known.as_ref(), &earlier.turns, &stored);
+        let left_out = earlier.left_out.saturating_add(shaped.left_out);
+
+        let mut reply = self.ports.providers.port().ask(shaped.request, access, stop.clone()).await;
+        let mut text = Growing { service: self, stored: &stored, item: None };
+        loop {
+            match reply.next().await {
+                Piece::Text(piece) => text.grow(Part::Text, &piece).await?,
+                Piece::Reasoning(piece) => text.grow(Part::Reasoning, &piece).await?,
+                Piece::Retrying(retrying) => self.ports.turns.retrying(turn, retrying, self.now()).await?,
+                Piece::Whole(whole) => {
+                    let recorded = self.record(turn, text.item, *whole, left_out).await;
+                    text.end();
+                    return recorded;
+                }
+                Piece::Broken(broken) => {
+                    let ending = self.broken(turn, &model, broken.why).await?;
+                    let closed = self.close(turn, ending, broken.usage).await;
+                    text.end();
+                    return closed;
+                }
+            }
+        }
+    }
+
+    async fn record(
+        &self,
+        turn: TurnId,
+        item: Option<ItemId>,
+        whole: WholeReply,
+        left_out: u32,
+    ) -> Result<(), StoreError> {
+        let model = self.ports.turns.get(turn).await?.map(|turn| turn.model);
+        self.ports.turns.record(turn, item, whole, left_out, self.now()).await?;
+        match model {
+            Some(model) => self.ports.providers.told(model.provider, None).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn broken(&self, turn: TurnId, model: &ModelRef, why: BrokenBy) -> Result<Ending, StoreError> {
+        Ok(match why {
+            BrokenBy::ContextFull => Ending::ContextFull,
+            BrokenBy::Stopped => {
+                let cancelling = self.ports.turns.load(turn).await?.is_some_and(|stored| stored.cancelling);
+                if cancelling { Ending::Cancelled } else { Ending::Interrupted }
+            }
+            BrokenBy::Error(error) => {
+                let last = LastError { at: self.now(), status: error.status, message: error.message.clone() };
+                self.ports.providers.told(model.provider, Some(last)).await?;
+                Ending::Error(error)
+            }
+        })
+    }
+
+    /// Returns the directory that the model is told of; one that is gone is told when a command is to run there.
+    async fn workdir_of(&self, stored: &StoredTurn) -> Result<Option<Workdir>, StoreError> {
+        let Some(path) = &stored.turn.workdir else {
+            return Ok(None);
+        };
+        match self.ports.projects.workdir(path.as_str()).await {
+            Ok(workdir) => Ok(Some(workdir)),
+            Err(WorkdirError::Store(error)) => Err(error),
+            Err(WorkdirError::Invalid { .. }) => Ok(None),
+        }
+    }
+}
+
+/// The Item of a reply's text, begun with its first piece.
+struct Growing<'a> {
+    service: &'a ChatService,
+    stored: &'a StoredTurn,
+    item: Option<ItemId>,
+}
+
+impl Growing<'_> {
+    async fn grow(&mut self, part: Part, piece: &str) -> Result<(), StoreError> {
+        let ports = &self.service.ports;
+        let turn = &self.stored.turn;
+        let item = match self.item {
+            Some(item) => item,
+            None => {
+                let item = ports.turns.open_text(turn.id, self.service.now()).await?;
+                ports.live.open(turn.conversation, turn.id, item);
+                *self.item.insert(item)
+            }
+        };
+        ports.turns.append(item, part, piece);
+        ports.live.append(item, part, piece);
+        Ok(())
+    }
+
+    fn end(self) {
+        if let Some(item) = self.item {
+            self.service.ports.live.close(item);
+        }
+    }
+}
+
+fn not_reachable(model: ModelRef, error: &AccessError) -> TurnError {
+    let kind = match error {
+        AccessError::NotConfigured { .. } => TurnErrorKind::ProviderNotConfigured,
+        AccessError::Credential(_) | AccessError::Store(_) => TurnErrorKind::Internal,
+    };
+    TurnError {
+        provider: Some(model.provider),
+        hint: Some(alloc::format!("give it a key: owl provider add {}", model.provider)),
+        model: Some(model),
+        ..TurnError::of(kind, error.to_string())
+    }
+}
+
+impl ReplyStop {
+    /// Says whether the calls of such a reply are carried out.
+    pub const fn carries_out_calls(&self) -> bool {
+        matches!(self, Self::Done)
+    }
+}
