@@ -60,6 +60,17 @@ impl HostCommands {
         Self { spawner, programs, guards: Arc::new(guards), wall, places, bounds }
     }
 
+    /// Waits for a place among those that run, in turn.
+    async fn place(&self, stop: &dyn Stop) -> Result<OwnedSemaphorePermit, CommandError> {
+        tokio::select! {
+            biased;
+            () = stop.stopped() => Err(CommandError::Stopped),
+            place = Arc::clone(&self.places).acquire_owned() => {
+                place.map_err(|e| CommandError::NotStarted { reason: e.to_string() })
+            }
+        }
+    }
+
     /// Refuses what the gate should not have cleared. It did judge; this only keeps what runs to what was found.
     fn refuse(&self, command: &Cleared) -> Result<(), CommandError> {
         let shown = command.shown();
@@ -110,11 +121,7 @@ impl Commands for HostCommands {
     async fn hold(&self, command: Cleared, stop: Arc<dyn Stop>) -> Result<Box<dyn Held>, CommandError> {
         self.refuse(&command)?;
         let not_started = |reason: String| CommandError::NotStarted { reason };
-        let place = tokio::select! {
-            biased;
-            () = stop.stopped() => return Err(CommandError::Stopped),
-            place = Arc::clone(&self.places).acquire_owned() => place.map_err(|e| not_started(e.to_string()))?,
-        };
+        let place = self.place(&*stop).await?;
         let program = PathBuf::from(command.shown().path.as_str());
         let argv = command.shown().argv.iter().map(OsString::from).collect();
         let env = command.shown().env.iter().map(|(name, value)| (name.into(), value.into())).collect();
@@ -128,7 +135,7 @@ impl Commands for HostCommands {
             .await
             .map_err(|e| not_started(e.to_string()))?;
         let (bounds, confinement) = (self.bounds, self.wall.confinement);
-        Ok(Box::new(HostHeld { forked, program, stop, place, bounds, confinement }))
+        Ok(Box::new(HostHeld { forked, program, stop, place: Some(place), bounds, confinement }))
     }
 }
 
@@ -156,12 +163,25 @@ pub(crate) async fn launch(
     spawner.fork(launch, Start::Held).await
 }
 
+/// What [`Commands::hold`] returns, for the tests of [`launch`].
+#[cfg(test)]
+pub(crate) fn host_held(
+    forked: Forked,
+    program: PathBuf,
+    stop: Arc<dyn Stop>,
+    bounds: Bounds,
+    confinement: Confinement,
+) -> Box<dyn Held> {
+    Box::new(HostHeld { forked, program, stop, place: None, bounds, confinement })
+}
+
 /// A command that has been forked and confined. Dropped, it never begins.
 struct HostHeld {
     forked: Forked,
     program: PathBuf,
     stop: Arc<dyn Stop>,
-    place: OwnedSemaphorePermit,
+    /// Its place among those that run; a test may do without.
+    place: Option<OwnedSemaphorePermit>,
     bounds: Bounds,
     confinement: Confinement,
 }

@@ -35,7 +35,7 @@ impl Answer {
         bits | abi << 4
     }
 
-    fn decode(value: i32) -> Self {
+    pub(super) fn decode(value: i32) -> Self {
         let bit = |n: i32| value & (1 << n) != 0;
         let abi = u32::try_from(value >> 4).ok().filter(|abi| *abi > 0);
         Self { read_before: bit(0), read_after: bit(1), socket: bit(2), fork: bit(3), abi }
