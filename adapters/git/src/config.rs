@@ -1,0 +1,146 @@
+//! The few keys of a repository's configuration that git needs to read it right, copied by value (D14). What is not
+//! listed is not copied, so that no program, no include and no credential comes along.
+
+use crate::git::{Git, GitFailed};
+use std::{fmt::Write as _, io, path::Path};
+
+/// What the repository's own configuration says that Owl must know.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Config {
+    /// The configuration that git is given instead.
+    pub(crate) text: String,
+    /// Whether it says that there is no work tree.
+    pub(crate) is_bare: bool,
+    /// Where it says that the work tree is.
+    pub(crate) work_tree: Option<Vec<u8>>,
+}
+
+/// Keys of one value, and the values that each may have.
+const SINGLE: [(&str, Values); 9] = [
+    ("core.repositoryformatversion", Values::OneOf(&["0", "1"])),
+    ("core.filemode", Values::Bool),
+    ("core.symlinks", Values::Bool),
+    ("core.ignorecase", Values::Bool),
+    ("core.precomposeunicode", Values::Bool),
+    ("core.autocrlf", Values::BoolOr("input")),
+    ("core.eol", Values::OneOf(&["lf", "crlf", "native"])),
+    ("extensions.objectformat", Values::OneOf(&["sha1", "sha256"])),
+    ("extensions.refstorage", Values::OneOf(&["files", "reftable"])),
+];
+
+enum Values {
+    Bool,
+    BoolOr(&'static str),
+    OneOf(&'static [&'static str]),
+}
+
+impl Values {
+    fn hold(&self, value: &str) -> bool {
+        let is_bool = || {
+            let value = value.to_ascii_lowercase();
+            ["", "true", "false", "yes", "no", "on", "off", "0", "1"].contains(&value.as_str())
+        };
+        match self {
+            Self::Bool => is_bool(),
+            Self::BoolOr(other) => value.eq_ignore_ascii_case(other) || is_bool(),
+            Self::OneOf(values) => values.contains(&value),
+        }
+    }
+}
+
+/// Reads a repository's configuration with git itself, which follows no include there, in a directory of Owl's own.
+pub(crate) async fn read(git: &Git, cwd: &Path, common_dir: &Path) -> Result<Config, GitFailed> {
+    let file = common_dir.join("config");
+    match std::fs::symlink_metadata(&file) {
+        Ok(there) if there.is_file() => {}
+        Ok(_) => return Err(GitFailed(format!("`{}` is no regular file", file.display()))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return compose(&[]),
+        Err(error) => return Err(GitFailed(format!("`{}`: {error}", file.display()))),
+    }
+    let words = ["config".as_ref(), "--file".as_ref(), file.as_os_str()];
+    let words = words.into_iter().chain(["--no-includes", "-z", "--list"].map(AsRef::as_ref)).collect::<Vec<_>>();
+    compose(&git.run_outside(cwd, &words).await?.succeeded()?)
+}
+
+/// Picks what is copied from what `git config -z --list` printed: `key`, a newline and the value, ended by a NUL.
+fn compose(listed: &[u8]) -> Result<Config, GitFailed> {
+    let mut config = Config::default();
+    let mut single = [const { None }; SINGLE.len()];
+    let mut sections = String::new();
+    for entry in listed.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()) {
+        let (key, value) = match entry.iter().position(|byte| *byte == b'\n') {
+            Some(at) => (entry.get(..at).unwrap_or_default(), entry.get(at + 1..).unwrap_or_default()),
+            // A key alone, which means yes.
+            None => (entry, b"true".as_slice()),
+        };
+        match key {
+            b"core.bare" => config.is_bare = is_true(value),
+            b"core.worktree" => config.work_tree = Some(value.to_vec()),
+            _ => {}
+        }
+        let (Ok(key), Ok(value)) = (str::from_utf8(key), str::from_utf8(value)) else {
+            continue;
+        };
+        if let Some(at) = SINGLE.iter().position(|(name, _)| *name == key) {
+            single[at] = Some(value.to_owned());
+        } else {
+            copy_section(&mut sections, key, value);
+        }
+    }
+    config.text.push_str("[core]\n\tbare = false\n");
+    let mut section = "core";
+    for ((key, values), value) in SINGLE.iter().zip(single) {
+        let Some(value) = value else { continue };
+        if !values.hold(&value) {
+            return Err(GitFailed(format!(
+                "the repository's configuration sets `{key}` to a value that Owl does not know"
+            )));
+        }
+        let (its, name) = key.split_once('.').unwrap_or(("core", key));
+        if its != section {
+            write_to(&mut config.text, format_args!("[{its}]\n"));
+            section = its;
+        }
+        write_to(&mut config.text, format_args!("\t{name} = {}\n", quoted(&value)));
+    }
+    config.text.push_str(&sections);
+    Ok(config)
+}
+
+/// Copies what makes an upstream known: `branch.*.remote`, `branch.*.merge` and `remote.*.fetch`.
+fn copy_section(sections: &mut String, key: &str, value: &str) {
+    let Some((section, rest)) = key.split_once('.') else { return };
+    let Some((name, key)) = rest.rsplit_once('.') else { return };
+    let copied = match (section, key) {
+        // In the place of a remote's name may stand an address, and an address may hold a credential.
+        ("branch", "remote") => is_name(value),
+        ("branch", "merge") => true,
+        ("remote", "fetch") => is_name(name),
+        _ => false,
+    };
+    if copied && !name.contains(['\n', '\0']) {
+        let name = name.replace('\\', "\\\\").replace('"', "\\\"");
+        write_to(sections, format_args!("[{section} \"{name}\"]\n\t{key} = {}\n", quoted(value)));
+    }
+}
+
+fn is_name(remote: &str) -> bool {
+    !remote.contains([':', '@'])
+}
+
+fn quoted(value: &str) -> String {
+    let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t");
+    format!("\"{value}\"")
+}
+
+fn is_true(value: &[u8]) -> bool {
+    ["true", "yes", "on", "1"].iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
+}
+
+/// Writing to text cannot fail.
+fn write_to(text: &mut String, what: std::fmt::Arguments<'_>) {
+    text.write_fmt(what).unwrap_or_default();
+}
+
+#[cfg(test)]
+mod tests;

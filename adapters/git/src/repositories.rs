@@ -1,0 +1,224 @@
+//! The `Repositories` port: puts the parts of this crate together, the slow ones on threads that may wait.
+
+use crate::{
+    base,
+    config::{self, Config},
+    git::{At, Git, GitFailed},
+    inspect,
+    lenders::{Refused, first_lender, lenders},
+    owned::{Borrowed, Owned, Wanted},
+    pins::check,
+    worktrees,
+};
+use async_trait::async_trait;
+use owl_domain::{
+    ports::{BaseFile, GitHome, InspectError, Inspected, Repositories, RepositoryError},
+    project::{Pins, Project, Workdir, Worktree},
+    text::{AbsPath, BranchName, ProjectName},
+};
+use owl_process::Spawner;
+use std::{
+    collections::HashMap,
+    fs, io,
+    ops::DerefMut,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
+
+/// What stands before the name of a directory that only an inspection uses. No Project's name begins with a dot.
+const INSPECTION: &str = ".inspect";
+
+/// git repositories of this host.
+#[derive(Debug)]
+pub struct GitRepositories {
+    git: Git,
+    /// Where the owned directories are.
+    state: PathBuf,
+    owned: Mutex<HashMap<ProjectName, Arc<AsyncMutex<Owned>>>>,
+    inspections: AtomicU64,
+}
+
+impl GitRepositories {
+    /// Takes git's absolute path, as it was found at start, and Owl's state directory, which is private.
+    pub fn new(spawner: Spawner, git: &AbsPath, state: &AbsPath) -> Self {
+        Self {
+            git: Git::new(spawner, git),
+            state: Path::new(state.as_str()).join("git"),
+            owned: Mutex::default(),
+            inspections: AtomicU64::default(),
+        }
+    }
+
+    /// Returns the owned directory of a Project, held by the caller alone.
+    async fn owned(&self, project: &ProjectName) -> OwnedMutexGuard<Owned> {
+        let owned = {
+            let mut all = self.owned.lock().unwrap_or_else(PoisonError::into_inner);
+            let path = || self.state.join(project.as_str());
+            Arc::clone(all.entry(project.clone()).or_insert_with(|| Arc::new(AsyncMutex::new(Owned::at(path())))))
+        };
+        owned.lock_owned().await
+    }
+
+    /// Brings a Project's owned directory up to date; returns where git works there.
+    async fn at(&self, project: &ProjectName, pins: &Pins, borrowed: Borrowed) -> Result<At, GitFailed> {
+        let owned = self.owned(project).await;
+        let (owned, _) = self.bring_up_to_date(owned, pins.common_dir.path.as_str().into(), borrowed).await?;
+        Ok(At {
+            git_dir: pins.git_dir.path.as_str().into(),
+            work_tree: pins.work_tree.path.as_str().into(),
+            common_dir: owned.path().into(),
+        })
+    }
+
+    /// Returns the configuration too when it had to be read.
+    async fn bring_up_to_date<O>(
+        &self,
+        mut owned: O,
+        common_dir: PathBuf,
+        borrowed: Borrowed,
+    ) -> Result<(O, Option<Config>), GitFailed>
+    where
+        O: DerefMut<Target = Owned> + Send + 'static,
+    {
+        let common = common_dir.clone();
+        let (mut owned, wanted) = waiting(move || {
+            let wanted = owned.bring_up_to_date(&common, &borrowed);
+            (owned, wanted)
+        })
+        .await;
+        let wanted = wanted.map_err(GitFailed)?;
+        let Wanted::Config(stamp) = wanted else {
+            return Ok((owned, None));
+        };
+        let config = config::read(&self.git, owned.path(), &common_dir).await?;
+        let set = move || owned.set_config(stamp, &config.text).map(|()| (owned, Some(config)));
+        waiting(set).await.map_err(GitFailed)
+    }
+
+    /// Returns where git may read the objects of a Project's base branch.
+    async fn at_base(&self, project: &Project) -> Result<At, RepositoryError> {
+        let pins = project.pins.clone();
+        let lender = waiting(move || check(&pins).map(|()| first_lender(Path::new(pins.common_dir.path.as_str()))))
+            .await
+            .map_err(|reason| RepositoryError::NotAsRegistered { reason })?;
+        let at = self.at(&project.name, &project.pins, Borrowed::AsBefore).await?;
+        match lender {
+            // Only a command's own home, which is told all Projects, lets anybody lend.
+            Some(lender) if !at.common_dir.join("objects/info/alternates").exists() => {
+                Err(RepositoryError::Borrows { lender })
+            }
+            Some(_) | None => Ok(at),
+        }
+    }
+}
+
+#[async_trait]
+impl Repositories for GitRepositories {
+    async fn inspect(&self, path: &AbsPath, base: Option<BranchName>) -> Result<Inspected, InspectError> {
+        let path = PathBuf::from(path.as_str());
+        let candidate = waiting(move || inspect::look(&path)).await?;
+        let name = format!("{INSPECTION}-{}-{}", std::process::id(), self.inspections.fetch_add(1, Ordering::Relaxed));
+        let inspection = Inspection(self.state.join(name));
+        let owned = Box::new(Owned::at(inspection.0.clone()));
+        let common_dir = candidate.parts.common_dir.clone();
+        let (_, config) = self.bring_up_to_date(owned, common_dir, Borrowed::AsBefore).await?;
+        candidate.believe(&config.unwrap_or_default())?;
+        let at = candidate.at(inspection.0.clone());
+        candidate.base(&self.git, &at, base).await
+    }
+
+    async fn is_as_registered(&self, project: &Project) -> bool {
+        let pins = project.pins.clone();
+        waiting(move || check(&pins)).await.is_ok()
+    }
+
+    async fn worktrees(&self, project: &Project) -> Result<Vec<Worktree>, RepositoryError> {
+        if !self.is_as_registered(project).await {
+            return Ok(Vec::new());
+        }
+        let at = self.at(&project.name, &project.pins, Borrowed::AsBefore).await?;
+        let printed = self.git.run(&at, &["worktree", "list", "--porcelain", "-z"]).await?.succeeded()?;
+        let project = project.clone();
+        Ok(waiting(move || worktrees::worktrees(&project, &worktrees::told(&printed))).await)
+    }
+
+    async fn home(&self, workdir: &Workdir, registered: &[Project]) -> Result<GitHome, RepositoryError> {
+        let (pins, registered) = (workdir.pins.clone(), registered.to_vec());
+        let lenders = waiting(move || {
+            check(&pins).map_err(|reason| RepositoryError::NotAsRegistered { reason })?;
+            lenders(Path::new(pins.common_dir.path.as_str()), &registered).map_err(RepositoryError::from)
+        })
+        .await?;
+        let at = self.at(&workdir.project, &workdir.pins, Borrowed::From(lenders.clone())).await?;
+        let owned = at.common_dir.to_str().and_then(|path| AbsPath::new(path).ok());
+        Ok(GitHome {
+            git_dir: workdir.pins.git_dir.path.clone(),
+            work_tree: workdir.pins.work_tree.path.clone(),
+            real_common_dir: workdir.pins.common_dir.path.clone(),
+            owned_common_dir: owned.ok_or_else(|| failed("Owl's state directory is not UTF-8".into()))?,
+            lenders,
+        })
+    }
+
+    async fn read_base(&self, project: &Project, file: &str) -> Result<Option<BaseFile>, RepositoryError> {
+        let at = self.at_base(project).await?;
+        Ok(base::read(&self.git, &at, &project.base_branch, file).await?)
+    }
+
+    async fn list_base(&self, project: &Project, directory: &str) -> Result<Vec<String>, RepositoryError> {
+        let at = self.at_base(project).await?;
+        Ok(base::list(&self.git, &at, &project.base_branch, directory).await?)
+    }
+}
+
+/// A directory that lives as long as an inspection.
+#[derive(Debug)]
+struct Inspection(PathBuf);
+
+impl Drop for Inspection {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir_all(&self.0)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            tracing::warn!(path = %self.0.display(), %error, "an inspection's directory stays behind");
+        }
+    }
+}
+
+impl From<GitFailed> for RepositoryError {
+    fn from(GitFailed(reason): GitFailed) -> Self {
+        Self::Failed { reason }
+    }
+}
+
+impl From<Refused> for RepositoryError {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::NotRegistered(lender) => Self::Borrows { lender },
+            Refused::Unreadable(reason) => Self::Failed { reason },
+        }
+    }
+}
+
+const fn failed(reason: String) -> RepositoryError {
+    RepositoryError::Failed { reason }
+}
+
+/// Runs what may wait for a disk away from the threads that serve.
+async fn waiting<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The runtime itself is going, and this future with it.
+            Err(_) => std::future::pending().await,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests;
