@@ -13,6 +13,7 @@ use super::{
 use crate::{
     git_names::spells_dot_git,
     ports::{Below, FileKind, Found, Hidden, Located, Place},
+    show,
     text::AbsPath,
 };
 use alloc::{format, string::String, vec, vec::Vec};
@@ -125,7 +126,7 @@ impl<'c> Judge<'c> {
                 None => return,
             },
             Some(Place::Unknown { reason }) => {
-                let message = format!("{} cannot be looked at: {}", tick(word), crate::show::visible(reason));
+                let message = format!("{} cannot be looked at: {}", tick(word), show::visible(reason));
                 Refusal::about(DenialKind::Operand, word, message)
             }
         };
@@ -193,7 +194,12 @@ pub(super) fn refuse_written(bad: &AsWritten, word: &str, workdir: Option<&AbsPa
             let refusal = Refusal::about(DenialKind::PathAbsolute, word, message);
             match (hint::relative_to(workdir, word), at) {
                 (Some(path), Some(at)) => refusal.suggest(vec![Suggestion::replaced("", at, 1, vec![path])]),
-                (_, _) => refusal.say("write the path relative to the workdir"),
+                (_, _) => match workdir {
+                    Some(workdir) => {
+                        refusal.say(format!("write the path relative to {}", show::visible(workdir.as_str())))
+                    }
+                    None => refusal.say("write the path relative to the workdir"),
+                },
             }
         }
         AsWritten::Climbs => {

@@ -169,6 +169,7 @@ pub(super) fn tick(word: &str) -> String {
 /// Returns the path relative to the workdir when it lies inside as written.
 pub(super) fn relative_to(workdir: Option<&AbsPath>, path: &str) -> Option<String> {
     let rest = path.strip_prefix(workdir?.as_str())?;
-    let inside = rest.strip_prefix('/')?.trim_start_matches('/');
-    Some(if inside.is_empty() { ".".into() } else { inside.into() })
+    let inside = rest.trim_start_matches('/');
+    let is_component = rest.len() > inside.len() || rest.is_empty();
+    is_component.then(|| if inside.is_empty() { ".".into() } else { inside.into() })
 }

@@ -5,7 +5,10 @@
 
 use super::{
     Program, Verb,
-    rule::{Never, Operands, Opt, Rule, Value, among_revisions, attached, flag, maybe, next, or_head, owls_own},
+    rule::{
+        Group, Never, Operands, Rule, Value, among_revisions, attached, flag, maybe, next, or_head, owls_own, own,
+        shared,
+    },
 };
 
 use Value::{
@@ -17,7 +20,7 @@ const WHEN: Value = Choice(&["always", "never", "auto"]);
 
 /// `git log`, `show` and `diff`: how differences are found and printed.
 #[rustfmt::skip]
-const DIFFERENCES: &[Opt] = &[
+const DIFFERENCES: Group = shared("differences", &[
     flag(&["-p", "-u", "--patch"]), flag(&["-s", "--no-patch"]), flag(&["--raw"]), flag(&["--patch-with-stat"]),
     flag(&["--numstat"]), flag(&["--shortstat"]), flag(&["--summary"]), flag(&["--compact-summary"]),
     flag(&["--name-only"]), flag(&["--name-status"]), flag(&["--check"]), flag(&["--exit-code"]), flag(&["--quiet"]),
@@ -38,11 +41,11 @@ const DIFFERENCES: &[Opt] = &[
     next(&["--line-prefix"], Text), next(&["-l"], Number), next(&["--inter-hunk-context"], Number),
     next(&["--diff-algorithm"], Choice(&["myers", "minimal", "patience", "histogram", "default"])),
     next(&["--diff-filter"], Filter),
-];
+]);
 
 /// `git log` and `show`: which commits, and how each is printed.
 #[rustfmt::skip]
-const HISTORY: &[Opt] = &[
+const HISTORY: Group = shared("history", &[
     flag(&["--all-match"]), flag(&["--invert-grep"]), flag(&["-i", "--regexp-ignore-case"]),
     flag(&["-E", "--extended-regexp"]), flag(&["-F", "--fixed-strings"]), flag(&["-P", "--perl-regexp"]),
     flag(&["--merges"]), flag(&["--no-merges"]), flag(&["--first-parent"]), flag(&["--reverse"]), flag(&["--follow"]),
@@ -63,71 +66,71 @@ const HISTORY: &[Opt] = &[
     // Not `on`, `remerge` or `r`: those write objects and may start a merge driver.
     next(&["--diff-merges"], Choice(&["off", "none", "first-parent", "1", "separate", "combined", "c", "dense-combined", "cc"])),
     next(&["-L"], Lines),
-];
+]);
 
 /// `git log` and `show`: what starts the walk, beside names. Their place among the names counts.
 #[rustfmt::skip]
-const STARTS: &[Opt] = &[
+const STARTS: Group = shared("starts", &[
     among_revisions(flag(&["--all"])), among_revisions(flag(&["--not"])), among_revisions(maybe(&["--branches"], Glob)),
     among_revisions(maybe(&["--tags"], Glob)), among_revisions(maybe(&["--remotes"], Glob)),
     among_revisions(next(&["--glob"], Glob)), among_revisions(next(&["--exclude"], Glob)),
-];
+]);
 
-const STAGED: &[Opt] = &[flag(&["--cached", "--staged"]), flag(&["--merge-base"])];
+const STAGED: Group = own(&[flag(&["--cached", "--staged"]), flag(&["--merge-base"])]);
 
 #[rustfmt::skip]
-const STATUS: &[Opt] = &[
+const STATUS: Group = own(&[
     flag(&["-s", "--short"]), flag(&["-b", "--branch"]), flag(&["--long"]), flag(&["--show-stash"]),
     flag(&["--ahead-behind"]), flag(&["--no-ahead-behind"]), flag(&["--renames"]), flag(&["--no-renames"]),
     flag(&["-z", "--null"]), maybe(&["--porcelain"], Choice(&["v1", "v2"])),
     maybe(&["-u", "--untracked-files"], Choice(&["no", "normal", "all"])),
     maybe(&["--ignored"], Choice(&["traditional", "no", "matching"])), maybe(&["-M", "--find-renames"], Score),
-];
+]);
 
 #[rustfmt::skip]
-const BRANCHES: &[Opt] = &[
+const BRANCHES: Group = own(&[
     flag(&["-a", "--all"]), flag(&["-r", "--remotes"]), flag(&["-l", "--list"]), flag(&["-v", "--verbose"]),
     flag(&["--show-current"]), flag(&["-i", "--ignore-case"]), flag(&["--omit-empty"]), flag(&["--no-color"]),
     flag(&["--no-abbrev"]), maybe(&["--color"], WHEN), maybe(&["--abbrev"], Number),
     or_head(&["--contains"], Revision), or_head(&["--no-contains"], Revision), or_head(&["--merged"], Revision),
     or_head(&["--no-merged"], Revision), next(&["--points-at"], Revision), next(&["--sort"], SortKey),
     next(&["--format"], RefFormat),
-];
+]);
 
 /// What only Owl writes: no program, and no git inside a submodule, may be started by what is read.
 #[rustfmt::skip]
-const DISARMED: &[Opt] = &[
+const DISARMED: Group = own(&[
     owls_own(flag(&["--no-show-signature"])), owls_own(flag(&["--no-ext-diff"])), owls_own(flag(&["--no-textconv"])),
     owls_own(attached(&["--submodule"], Choice(&["short"]))),
     owls_own(attached(&["--ignore-submodules"], Choice(&["dirty"]))), owls_own(flag(&["--no-column"])),
-];
+]);
 
 /// `ls -R`: what only Owl writes, to leave out a git directory that goes by another name.
-const LEFT_OUT: &[Opt] = &[owls_own(attached(&["--ignore"], Glob))];
+const LEFT_OUT: Group = own(&[owls_own(attached(&["--ignore"], Glob))]);
 
 #[rustfmt::skip]
-const CAT: &[Opt] = &[
+const CAT: Group = own(&[
     flag(&["-A", "--show-all"]), flag(&["-b", "--number-nonblank"]), flag(&["-e"]), flag(&["-E", "--show-ends"]),
     flag(&["-n", "--number"]), flag(&["-s", "--squeeze-blank"]), flag(&["-t"]), flag(&["-T", "--show-tabs"]),
     flag(&["-u"]), flag(&["-v", "--show-nonprinting"]),
-];
+]);
 
 /// `head` and `tail`: how much of each file.
 #[rustfmt::skip]
-const PART: &[Opt] = &[
+const PART: Group = shared("part", &[
     flag(&["-q", "--quiet", "--silent"]), flag(&["-v", "--verbose"]), flag(&["-z", "--zero-terminated"]),
-];
-const FROM_START: &[Opt] = &[next(&["-n", "--lines"], Count), next(&["-c", "--bytes"], Count)];
-const FROM_END: &[Opt] = &[next(&["-n", "--lines"], CountFrom), next(&["-c", "--bytes"], CountFrom)];
+]);
+const FROM_START: Group = own(&[next(&["-n", "--lines"], Count), next(&["-c", "--bytes"], Count)]);
+const FROM_END: Group = own(&[next(&["-n", "--lines"], CountFrom), next(&["-c", "--bytes"], CountFrom)]);
 
 #[rustfmt::skip]
-const COUNTS: &[Opt] = &[
+const COUNTS: Group = own(&[
     flag(&["-c", "--bytes"]), flag(&["-m", "--chars"]), flag(&["-l", "--lines"]), flag(&["-L", "--max-line-length"]),
     flag(&["-w", "--words"]),
-];
+]);
 
 #[rustfmt::skip]
-const LISTING: &[Opt] = &[
+const LISTING: Group = own(&[
     flag(&["-1"]), flag(&["-a", "--all"]), flag(&["-A", "--almost-all"]), flag(&["-l"]), flag(&["-h", "--human-readable"]),
     flag(&["-t"]), flag(&["-r", "--reverse"]), flag(&["-S"]), flag(&["-R", "--recursive"]), flag(&["-d", "--directory"]),
     flag(&["-p"]), flag(&["-F"]), flag(&["-i", "--inode"]), flag(&["-s", "--size"]), flag(&["-n", "--numeric-uid-gid"]),
@@ -140,10 +143,10 @@ const LISTING: &[Opt] = &[
     next(&["--time"], Choice(&["atime", "ctime", "mtime", "birth"])), next(&["--time-style"], TimeStyle),
     next(&["--format"], Choice(&["across", "commas", "horizontal", "long", "single-column", "verbose", "vertical"])),
     next(&["--block-size"], BlockSize),
-];
+]);
 
 #[rustfmt::skip]
-const SEARCH: &[Opt] = &[
+const SEARCH: Group = own(&[
     flag(&["-n", "--line-number"]), flag(&["-i", "--ignore-case"]), flag(&["--no-ignore-case"]),
     flag(&["-r", "--recursive"]), flag(&["-l", "--files-with-matches"]), flag(&["-L", "--files-without-match"]),
     flag(&["-c", "--count"]), flag(&["-v", "--invert-match"]), flag(&["-w", "--word-regexp"]),
@@ -155,7 +158,7 @@ const SEARCH: &[Opt] = &[
     maybe(&["--color", "--colour"], WHEN), next(&["-e", "--regexp"], Text), next(&["-A", "--after-context"], Number),
     next(&["-B", "--before-context"], Number), next(&["-C", "--context"], Number), next(&["-m", "--max-count"], Number),
     next(&["--include"], Include), next(&["--exclude"], Glob), next(&["--exclude-dir"], Glob),
-];
+]);
 
 pub(super) const POLICY: &[Rule] = &[
     Rule {

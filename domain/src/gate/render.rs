@@ -1,50 +1,77 @@
 //! The table as text: what people and models read. A golden file holds it, so that widening it is a visible act.
 
-use super::rule::{Opt, Rule, Takes};
+use super::{
+    policy::POLICY,
+    rule::{Group, Operands, Opt, Rule, Stands, Takes, Value},
+};
 use alloc::{format, string::String, vec::Vec};
 
 /// Where a line is broken.
 const WIDTH: usize = 120;
 
+const HEAD: &str = "\
+One command a call, by bare name. There is no shell: no pipe, redirection, variable or expansion. Quote as a shell would
+read it. Paths are relative to the workdir and stay inside it; .git is not part of it. Names of options are written whole.
+--NAME=VALUE is written attached; --NAME VALUE may be; [=VALUE] and [VALUE] may be left out. What stands behind `Owl` is
+added by Owl.
+";
+
 /// Returns the whole table as text, at most 120 characters a line.
+#[must_use]
 pub fn render() -> String {
-    let mut text = String::from(
-        "One command a call, by bare name. No shell: no pipe, redirection, variable or expansion; quote as a shell would read it.\n\
-         Paths are relative to the workdir and stay inside it; .git is no part of it. Names of options are written whole.\n\
-         --NAME=VALUE is attached; --NAME VALUE may be; [=VALUE] may be left out.\n",
-    );
-    for rule in super::rows() {
+    let mut text = String::from(HEAD);
+    for rule in POLICY {
         text.push('\n');
         row(&mut text, rule);
+    }
+    for group in shared_groups() {
+        text.push('\n');
+        let holders: Vec<String> =
+            POLICY.iter().filter(|rule| rule.options.contains(group)).map(Rule::covers).collect();
+        text.push_str(&format!("<{}> of {}\n", group.name, holders.join(", ")));
+        wrapped(&mut text, "        ", options(group));
     }
     text
 }
 
+/// Returns each group that several rows hold, once.
+fn shared_groups() -> Vec<&'static Group> {
+    let mut groups: Vec<&Group> = Vec::new();
+    for group in POLICY.iter().flat_map(|rule| rule.options).filter(|group| !group.name.is_empty()) {
+        if !groups.contains(&group) {
+            groups.push(group);
+        }
+    }
+    groups
+}
+
 fn row(text: &mut String, rule: &Rule) {
-    let mut head = format!("{} {}", rule.covers(), rule.operands.name());
-    if rule.operands.name() == "none" {
-        head = format!("{} (no operand)", rule.covers());
+    text.push_str(&rule.covers());
+    if rule.operands != Operands::Nothing {
+        text.push(' ');
+        text.push_str(rule.operands.name());
     }
-    text.push_str(&head);
     text.push('\n');
-    wrapped(text, "  why   ", core::iter::once(rule.because.into()));
-    let adds: Vec<String> = rule.adds().map(String::from).collect();
-    if !adds.is_empty() {
-        wrapped(text, "  Owl   ", adds.into_iter());
-    }
-    let number = rule.number().map(|name| format!("-5 (is {name}5)"));
-    wrapped(text, "  takes ", rule.options().map(option).chain(number));
+    wrapped(text, "  why   ", [rule.because.into()]);
+    wrapped(text, "  Owl   ", rule.adds().map(String::from));
+    let shared = rule.options.iter().filter(|group| !group.name.is_empty()).map(|group| format!("<{}>", group.name));
+    let own = rule.options.iter().filter(|group| group.name.is_empty()).flat_map(options);
+    let number = rule.number().map(|name| format!("-5 for {name}5"));
+    wrapped(text, "  takes ", shared.chain(own).chain(number));
     if let Some(never) = &rule.never {
-        let line = format!("{} with {}: {}", never.one.join("|"), never.with.join("|"), never.why);
-        wrapped(text, "  never ", core::iter::once(line));
+        wrapped(text, "  never ", [format!("{} with {}: {}", never.one.join("|"), never.with.join("|"), never.why)]);
     }
+}
+
+fn options(group: &'static Group) -> impl Iterator<Item = String> {
+    group.options.iter().filter(|opt| opt.stands != Stands::OwlsOwn).map(option)
 }
 
 fn option(opt: &Opt) -> String {
     let names = opt.names().join("|");
-    let value = |kind: super::rule::Value| match kind.choices() {
+    let value = |value: Value| match value.choices() {
         Some(words) => words.join(","),
-        None => format!("<{}>", kind.name()),
+        None => format!("<{}>", value.name()),
     };
     match opt.takes() {
         Takes::Nothing => names,
@@ -55,8 +82,8 @@ fn option(opt: &Opt) -> String {
     }
 }
 
-/// Writes items with two blanks between, behind a label, broken where they do not fit.
-fn wrapped(text: &mut String, label: &str, items: impl Iterator<Item = String>) {
+/// Writes items with two blanks between, behind a label, broken where they do not fit; nothing when there are none.
+fn wrapped(text: &mut String, label: &str, items: impl IntoIterator<Item = String>) {
     let mut line = String::from(label);
     let mut is_empty = true;
     for item in items {
@@ -72,8 +99,10 @@ fn wrapped(text: &mut String, label: &str, items: impl Iterator<Item = String>) 
         line.push_str(&item);
         is_empty = false;
     }
-    text.push_str(line.trim_end());
-    text.push('\n');
+    if !is_empty {
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
 }
 
 #[cfg(test)]

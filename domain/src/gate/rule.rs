@@ -15,7 +15,7 @@ pub struct Rule {
     /// What Owl puts in behind the model's options, where the last one wins.
     pub(super) adds_behind: &'static [&'static str],
     /// The options, in named groups.
-    pub(super) options: &'static [&'static [Opt]],
+    pub(super) options: &'static [Group],
     /// The option that a bare `-5` stands for.
     pub(super) number: Option<&'static str>,
     /// Options that are each permitted and never together.
@@ -36,6 +36,14 @@ pub(super) struct Never {
     pub(super) one: &'static [&'static str],
     pub(super) with: &'static [&'static str],
     pub(super) why: &'static str,
+}
+
+/// Options that belong together.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Group {
+    /// The name of a group that several rows hold; empty for a row's own.
+    pub(super) name: &'static str,
+    pub(super) options: &'static [Opt],
 }
 
 /// One option: its names, which are all the same to the program, and what follows them.
@@ -136,6 +144,14 @@ pub enum Operands {
     Nothing,
 }
 
+pub(super) const fn own(options: &'static [Opt]) -> Group {
+    Group { name: "", options }
+}
+
+pub(super) const fn shared(name: &'static str, options: &'static [Opt]) -> Group {
+    Group { name, options }
+}
+
 pub(super) const fn flag(names: &'static [&'static str]) -> Opt {
     Opt { names, takes: Takes::Nothing, stands: Stands::WithOptions }
 }
@@ -190,7 +206,7 @@ impl Rule {
     }
 
     pub(super) fn all_options(&self) -> impl Iterator<Item = &'static Opt> + use<> {
-        self.options.iter().flat_map(|group| group.iter())
+        self.options.iter().flat_map(|group| group.options.iter())
     }
 
     /// Finds the option of exactly that name, and the name as the table holds it.

@@ -44,13 +44,14 @@ pub(super) fn refuse(fault: &Fault, line: &str) -> Refusal {
 fn open_quote(line: &str, at: usize) -> Refusal {
     let (before, rest) = line.split_at(at);
     let quote: String = rest.chars().take(1).collect();
-    let refusal = Refusal::about(DenialKind::UnclosedQuote, &quote, "a quote is opened and never closed".into());
-    // Inside a word it was meant as a letter.
-    if before.ends_with([' ', '\t']) || before.is_empty() {
-        return refusal.say("close it");
-    }
-    refusal
-        .suggest_or_say(vec![Suggestion::line("put a backslash before it", [before, "\\", rest].concat())], "close it")
+    // Behind a letter it was meant as an apostrophe.
+    let suggestion = if quote == "'" && before.ends_with(char::is_alphanumeric) {
+        Suggestion::line("put a backslash before it", [before, "\\", rest].concat())
+    } else {
+        Suggestion::line("close it", [line, &quote].concat())
+    };
+    Refusal::about(DenialKind::UnclosedQuote, &quote, "a quote is opened and never closed".into())
+        .suggest_or_say(vec![suggestion], "close it")
 }
 
 fn sign(line: &str, at: usize) -> Refusal {
