@@ -122,7 +122,13 @@ fn serve(asked: &mpsc::Receiver<Request>) {
             }
             Ok(Request::Bury(child)) => given_up.push(child),
             Err(mpsc::RecvTimeoutError::Timeout) => {}
-            Err(mpsc::RecvTimeoutError::Disconnected) => return,
+            Err(mpsc::RecvTimeoutError::Disconnected) => {
+                // All of them were killed, so none lets it wait.
+                for mut child in given_up {
+                    child.wait().ok();
+                }
+                return;
+            }
         }
         given_up.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
     }
