@@ -1,10 +1,7 @@
 //! Where a repository's parts lie, as its files say it, and whether they may be believed (D14): a `.git` file only when
 //! its target lies inside the work tree or leads back to it, a `commondir` never but for a linked worktree's own.
 
-use crate::{
-    pins::{Identity, git_dir_of, leads_back},
-    read::read_path,
-};
+use crate::pins::{git_dir_of, leads_back, no_commondir, shares};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -68,7 +65,10 @@ pub(crate) fn layout(directory: &Path) -> Layout {
 fn whole(parts: Parts, kind: fn(Parts) -> Layout) -> Layout {
     let head = |directory: &Path| fs::symlink_metadata(directory.join("HEAD")).is_ok();
     if head(&parts.git_dir) && is_repository(&parts.common_dir) {
-        return kind(parts);
+        return match no_commondir(&parts.common_dir) {
+            Ok(()) => kind(parts),
+            Err(reason) => Layout::No(reason),
+        };
     }
     Layout::No(format!("`{}` holds no repository", parts.git_dir.display()))
 }
@@ -77,9 +77,7 @@ fn whole(parts: Parts, kind: fn(Parts) -> Layout) -> Layout {
 fn common_dir_of(git_dir: &Path) -> Option<PathBuf> {
     let entries = git_dir.parent()?;
     let common_dir = entries.file_name().is_some_and(|name| name == "worktrees").then(|| entries.parent())??;
-    let named = git_dir.join(read_path(&git_dir.join("commondir"), "")?);
-    let same = Identity::at(&fs::canonicalize(named).ok()?).ok()? == Identity::at(common_dir).ok()?;
-    same.then(|| common_dir.into())
+    shares(git_dir, common_dir).then(|| common_dir.into())
 }
 
 fn without_dot_git(directory: &Path) -> Layout {

@@ -68,13 +68,32 @@ pub(crate) fn check(pins: &Pins) -> Result<(), String> {
     }
     stands(&pins.git_dir)?;
     stands(&pins.common_dir)?;
+    let (git_dir, common_dir) = (Path::new(pins.git_dir.path.as_str()), Path::new(pins.common_dir.path.as_str()));
     if pins.git_dir == pins.common_dir {
-        return Ok(());
+        return no_commondir(git_dir);
     }
-    if leads_back(Path::new(pins.git_dir.path.as_str()), Path::new(pins.common_dir.path.as_str()), &dot_git) {
+    if leads_back(git_dir, common_dir, &dot_git) && shares(git_dir, common_dir) {
         return Ok(());
     }
     Err(format!("the repository does not know `{}` as its worktree", pins.work_tree.path.as_str()))
+}
+
+/// Makes sure that a main git directory names no other as the one it shares: git takes the refs from there, whatever
+/// else it is told.
+pub(crate) fn no_commondir(git_dir: &Path) -> Result<(), String> {
+    match fs::symlink_metadata(git_dir.join("commondir")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Ok(_) | Err(_) => Err(format!("`{}` names another directory as the one that it shares", git_dir.display())),
+    }
+}
+
+/// Says whether the entry of a linked worktree names this common directory as the one that it shares.
+pub(crate) fn shares(git_dir: &Path, common_dir: &Path) -> bool {
+    let named = read_path(&git_dir.join("commondir"), "").and_then(|named| fs::metadata(git_dir.join(named)).ok());
+    match (named, Identity::at(common_dir)) {
+        (Some(named), Ok(common_dir)) => Identity::of(&named) == common_dir,
+        (None, _) | (_, Err(_)) => false,
+    }
 }
 
 /// Returns the directory that `.git` is or, as a file, names. A link is neither.

@@ -141,9 +141,10 @@ impl Repositories for GitRepositories {
             return Ok(Vec::new());
         }
         let at = self.at(&project.name, &project.pins, Borrowed::AsBefore).await?;
-        let printed = self.git.run(&at, &["worktree", "list", "--porcelain", "-z"]).await?.succeeded()?;
+        let root = worktrees::told_of_root(&self.git, &at).await?;
+        let linked = worktrees::told_of_linked(&self.git, &at).await?;
         let project = project.clone();
-        Ok(waiting(move || worktrees::worktrees(&project, &worktrees::told(&printed))).await)
+        Ok(waiting(move || worktrees::worktrees(&project, &root, &linked)).await)
     }
 
     async fn home(&self, workdir: &Workdir, registered: &[Project]) -> Result<GitHome, RepositoryError> {

@@ -2,6 +2,7 @@
 //! forged entry in a repository's git data makes no directory a workdir (D12, D14).
 
 use crate::{
+    git::{Answer, At, Git, GitFailed},
     inspect::HEADS,
     pins::{GIT_FILE, Identity, check, leads_back, pin},
     read::read_path,
@@ -24,8 +25,37 @@ pub(crate) struct Told {
     locked: bool,
 }
 
-/// Reads what `git worktree list --porcelain -z` printed, the main one first.
-pub(crate) fn told(printed: &[u8]) -> Vec<Told> {
+/// Asks git for what is checked out at the root that it works in.
+pub(crate) async fn told_of_root(git: &Git, at: &At) -> Result<Told, GitFailed> {
+    let (branch, head) = tokio::try_join!(
+        git.run(at, &["symbolic-ref", "--quiet", "HEAD"]),
+        git.run(at, &["rev-parse", "--verify", "--quiet", "HEAD"]),
+    )?;
+    let line = |answer: Answer| String::from_utf8(answer.stdout).unwrap_or_default().trim_end().to_owned();
+    let branch = line(branch).strip_prefix(HEADS).and_then(|name| BranchName::new(name).ok());
+    Ok(Told { path: at.work_tree.clone(), branch, head: CommitId::new(line(head)).ok(), locked: false })
+}
+
+/// Asks git for the linked worktrees; not at all when there are none.
+pub(crate) async fn told_of_linked(git: &Git, at: &At) -> Result<Vec<Told>, GitFailed> {
+    let none = fs::read_dir(at.common_dir.join("worktrees")).map_or(true, |mut entries| entries.next().is_none());
+    if none {
+        return Ok(Vec::new());
+    }
+    Ok(read(&git.run(at, &["worktree", "list", "--porcelain", "-z"]).await?.succeeded()?))
+}
+
+/// Reads what `git worktree list --porcelain -z` printed. The first is the main one, of which git tells nothing true
+/// here: it looks for it beside the directory that Owl owns.
+fn read(printed: &[u8]) -> Vec<Told> {
+    let mut all = all(printed);
+    if !all.is_empty() {
+        all.remove(0);
+    }
+    all
+}
+
+fn all(printed: &[u8]) -> Vec<Told> {
     let mut all = Vec::new();
     let mut one = Told::default();
     for line in printed.split(|byte| *byte == 0) {
@@ -46,29 +76,26 @@ pub(crate) fn told(printed: &[u8]) -> Vec<Told> {
 }
 
 /// Puts together what git told and what the files say.
-pub(crate) fn worktrees(project: &Project, told: &[Told]) -> Vec<Worktree> {
-    let common_dir = Path::new(project.pins.common_dir.path.as_str());
-    let of = |root: &Path| told.iter().find(|one| fs::canonicalize(&one.path).is_ok_and(|path| path == root));
-    let root = if project.pins.git_dir == project.pins.common_dir {
-        // The first is the main one, under whatever path git thinks that it has.
-        told.first()
-    } else {
-        of(Path::new(project.root().as_str()))
+pub(crate) fn worktrees(project: &Project, root: &Told, linked: &[Told]) -> Vec<Worktree> {
+    let resolved: Vec<_> = linked.iter().filter_map(|told| Some((fs::canonicalize(&told.path).ok()?, told))).collect();
+    let of = |pins: &Pins| {
+        let path = Path::new(pins.work_tree.path.as_str());
+        resolved.iter().find(|(there, _)| there == path).map(|(_, told)| *told)
     };
-    let mut linked: Vec<_> = linked(common_dir, &project.pins)
+    let locked = of(&project.pins).is_some_and(|told| told.locked);
+    let mut all: Vec<_> = pinned(&project.pins)
         .into_iter()
         .filter(|pins| pins.work_tree != project.pins.work_tree)
-        .map(|pins| {
-            let told = of(Path::new(pins.work_tree.path.as_str()));
-            worktree(project, pins, WorktreeKind::Linked, told)
-        })
+        .map(|pins| worktree(project, WorktreeKind::Linked, of(&pins), pins))
         .collect();
-    linked.sort_unstable_by(|a, b| a.workdir.path().cmp(b.workdir.path()));
-    let root = worktree(project, project.pins.clone(), WorktreeKind::Root, root);
-    std::iter::once(root).chain(linked).collect()
+    all.sort_unstable_by(|a, b| a.workdir.path().cmp(b.workdir.path()));
+    let mut root = worktree(project, WorktreeKind::Root, Some(root), project.pins.clone());
+    root.locked = locked;
+    all.insert(0, root);
+    all
 }
 
-fn worktree(project: &Project, pins: Pins, kind: WorktreeKind, told: Option<&Told>) -> Worktree {
+fn worktree(project: &Project, kind: WorktreeKind, told: Option<&Told>, pins: Pins) -> Worktree {
     Worktree {
         workdir: Workdir { project: project.name.clone(), pins },
         kind,
@@ -78,15 +105,15 @@ fn worktree(project: &Project, pins: Pins, kind: WorktreeKind, told: Option<&Tol
     }
 }
 
-/// Finds the linked worktrees from the side of the repository.
-fn linked(common_dir: &Path, project: &Pins) -> Vec<Pins> {
-    let Ok(entries) = fs::read_dir(common_dir.join("worktrees")) else {
+/// Finds and pins the linked worktrees from the side of the repository.
+fn pinned(project: &Pins) -> Vec<Pins> {
+    let Ok(entries) = fs::read_dir(Path::new(project.common_dir.path.as_str()).join("worktrees")) else {
         return Vec::new();
     };
-    entries.filter_map(|entry| one_linked(&entry.ok()?.path(), project)).collect()
+    entries.filter_map(|entry| one_pinned(&entry.ok()?.path(), project)).collect()
 }
 
-fn one_linked(git_dir: &Path, project: &Pins) -> Option<Pins> {
+fn one_pinned(git_dir: &Path, project: &Pins) -> Option<Pins> {
     let common_dir = Path::new(project.common_dir.path.as_str());
     let dot_git = git_dir.join(read_path(&git_dir.join("gitdir"), "")?);
     let work_tree = pin(dot_git.parent()?).ok()?;

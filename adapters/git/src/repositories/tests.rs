@@ -1,1 +1,5 @@
-
+mod base;
+mod home;
+mod hostile;
+mod inspect;
+mod worktrees;
