@@ -55,6 +55,20 @@ impl Drop for MockServer {
     }
 }
 
+/// Runs one test of this binary again in a process of its own, with an environment of its own.
+///
+/// # Errors
+/// What it printed, when it failed.
+pub fn run_again(test: &str, environment: &[(&str, &str)]) -> io::Result<()> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["--exact", test]).envs(environment.iter().copied()).stdin(Stdio::null());
+    let output = command.output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(io::Error::other(String::from_utf8_lossy(&output.stdout).into_owned()))
+}
+
 /// Reads to the end, so that the program never waits for a reader, and tells the first address.
 fn listen(output: impl io::Read + Send + 'static, before: &'static str, told: mpsc::Sender<String>) {
     thread::spawn(move || {

@@ -1,0 +1,122 @@
+//! Whole replies: the same in every split of their bytes, every end told as what it is.
+
+use crate::support::*;
+use owl_domain::{
+    ports::Providers,
+    provider::{Block, Call, Piece, Provider, ReplyStop},
+};
+use owl_testkit::{ByteServer, Script, Signal};
+use pretty_assertions::assert_eq;
+use serde_json::json;
+
+fn expected() -> Vec<Block> {
+    let call =
+        Call { id: "toolu_1".into(), name: "run_command".into(), arguments: "{\"command\":\"git status\"}".into() };
+    vec![Block::Text("Let me look — ü🦉.".into()), Block::Call(call)]
+}
+
+#[tokio::test]
+async fn a_reply_is_the_same_in_every_split_and_with_every_line_end() {
+    let providers = providers_at(PACE);
+    let server = ByteServer::start([]);
+    for provider in BOTH {
+        let lf = a_reply(provider);
+        let mixed: String = lf
+            .split("\n\n")
+            .enumerate()
+            .map(|(n, e)| format!("{e}{}", ["\n\n", "\r\r", "\r\n\r\n", "\n\r\n"][n % 4]))
+            .collect();
+        let spellings = [
+            lf.clone(),
+            format!("\u{feff}{lf}"),
+            lf.replace('\n', "\r"),
+            lf.replace('\n', "\r\n"),
+            format!("\u{feff}{}", lf.replace('\n', "\r")),
+            mixed,
+        ];
+        for (which, stream) in spellings.iter().enumerate() {
+            for size in [1, 2, 3, 5, 7, 64, stream.len()] {
+                server.play([Script::chunked(stream, size)]);
+                let came = ask(&providers, provider, &server).await;
+                let whole = came.whole();
+                assert_eq!(
+                    (&whole.blocks, &whole.stop),
+                    (&expected(), &ReplyStop::Done),
+                    "{provider}, {which} by {size}"
+                );
+                assert_eq!((whole.usage.input_tokens, whole.usage.output_tokens), (9, 20));
+                assert_eq!(came.text(), "Let me look — ü🦉.");
+            }
+        }
+        server.play([Script::events().send_one_by_one(&lf)]);
+        assert_eq!(ask(&providers, provider, &server).await.whole().blocks, expected());
+    }
+}
+
+#[tokio::test]
+async fn text_is_handed_on_as_it_comes_and_calls_only_with_the_whole() {
+    let providers = providers_at(PACE);
+    for provider in BOTH {
+        let reply = a_reply(provider);
+        let (first, rest) = reply.split_at(reply.find("look").unwrap());
+        let (first, rest) = {
+            let at = first.rfind("data:").unwrap();
+            (&reply[..at], format!("{}{rest}", &reply[at..first.len()]))
+        };
+        let go_on = Signal::new();
+        let server = ByteServer::start([Script::events().send(first).wait_for(&go_on).send(rest)]);
+        let access = access(&providers, provider, &server.url());
+        let mut reply = providers.ask(question(provider), access, ManualStop::new()).await;
+        assert_eq!(reply.next().await, Piece::Text("Let me ".into()), "the rest has not been sent");
+        go_on.give();
+        assert_eq!(reply.next().await, Piece::Text("look — ü🦉.".into()));
+        let Piece::Whole(whole) = reply.next().await else { panic!("not whole") };
+        assert_eq!(whole.blocks, expected());
+    }
+}
+
+#[tokio::test]
+async fn a_length_limit_is_told_as_what_it_is() {
+    let providers = providers_at(PACE);
+    let server = ByteServer::start([]);
+    for (provider, word) in [(Provider::Anthropic, "max_tokens"), (Provider::OpenRouter, "length")] {
+        let stream = a_reply(provider)
+            .replace("\"tool_use\"}", &format!("\"{word}\"}}"))
+            .replace("\"tool_calls\",\"index\"", &format!("\"{word}\",\"index\""));
+        assert!(stream.contains(word), "{stream}");
+        server.play([Script::chunked(stream, 50)]);
+        assert_eq!(ask(&providers, provider, &server).await.whole().stop, ReplyStop::MaxTokens);
+    }
+}
+
+#[tokio::test]
+async fn a_reason_that_is_not_known_is_an_error_that_names_it() {
+    let providers = providers_at(PACE);
+    let stream = a_reply(Provider::Anthropic).replace("\"tool_use\"}", "\"gone_fishing\"}");
+    let server = ByteServer::start([Script::chunked(stream, 50)]);
+    let came = ask(&providers, Provider::Anthropic, &server).await;
+    assert_eq!(came.error().kind, owl_domain::provider::TurnErrorKind::StreamError);
+    assert!(came.error().message.contains("gone_fishing"));
+}
+
+#[tokio::test]
+async fn what_is_sent_is_what_the_service_asks_for() {
+    let providers = providers_at(PACE);
+    let server = ByteServer::start([]);
+    for (provider, target) in [(Provider::Anthropic, "/v1/messages"), (Provider::OpenRouter, "/v1/chat/completions")] {
+        for base in ["", "/", "/v1", "/v1/"] {
+            server.play([Script::chunked(a_reply(provider), 99)]);
+            let access = access(&providers, provider, &format!("{}{base}", server.url()));
+            all_of(providers.ask(question(provider), access, ManualStop::new()).await).await.whole();
+        }
+        for request in server.take_requests() {
+            assert_eq!((request.method.as_str(), request.target.as_str()), ("POST", target));
+            assert_eq!(request.header("content-type"), Some("application/json"));
+            assert_eq!(request.json()["stream"], json!(true));
+            assert!(request.header("user-agent").unwrap().starts_with("coding-owl/"));
+            for name in ["accept-encoding", "cookie", "referer", "http-referer", "x-title"] {
+                assert_eq!(request.header(name), None);
+            }
+        }
+    }
+}
