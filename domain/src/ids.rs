@@ -69,3 +69,6 @@ ids! {
 /// The number of a stored event: one sequence for the whole database, ascending in the order of commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Seq(pub i64);
+
+#[cfg(test)]
+mod tests;

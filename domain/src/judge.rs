@@ -43,7 +43,7 @@ impl Judge {
     /// # Errors
     /// [`JudgeError`].
     pub async fn propose(&self, line: &str, workdir: &Workdir) -> Result<Shown, JudgeError> {
-        let checked = gate::check(line)?;
+        let checked = gate::check_in(line, workdir.path())?;
         let facts = self.facts(&checked, workdir).await?;
         Ok(gate::propose(checked, &facts)?)
     }
@@ -53,7 +53,7 @@ impl Judge {
     /// # Errors
     /// [`JudgeError`].
     pub async fn clear(&self, shown: &Shown, workdir: &Workdir) -> Result<Cleared, JudgeError> {
-        let checked = gate::check(&shown.requested)?;
+        let checked = gate::check_in(&shown.requested, workdir.path())?;
         let facts = self.facts(&checked, workdir).await?;
         Ok(gate::clear(shown, facts)?)
     }
@@ -80,18 +80,18 @@ impl Judge {
 impl From<crate::project::WorkdirError> for JudgeError {
     /// A directory that is none is denied like any other part of a command, with those that there are.
     fn from(error: crate::project::WorkdirError) -> Self {
-        use crate::{gate::DenialKind, project::WorkdirError};
+        use crate::{gate::DenialKind, project::WorkdirError, show::visible};
         match error {
             WorkdirError::Store(error) => Self::Store(error),
             WorkdirError::Invalid { ref workdir, ref known, .. } => {
-                let denial = Denial::about(DenialKind::Workdir, workdir.clone(), error.to_string());
+                let denial = Denial::about(DenialKind::Workdir, workdir.clone(), visible(&error.to_string()));
                 Self::Denied(match known.split_first() {
                     None => denial,
                     Some(((first, _), rest)) => {
-                        let mut hint = alloc::format!("name one of these directories: {first}");
+                        let mut hint = alloc::format!("name one of these directories: {}", visible(first.as_str()));
                         for (path, _) in rest.iter().take(9) {
                             hint.push_str(", ");
-                            hint.push_str(path.as_str());
+                            hint.push_str(&visible(path.as_str()));
                         }
                         denial.instead(hint)
                     }

@@ -21,6 +21,8 @@ pub mod ports;
 pub mod project;
 pub mod provider;
 pub mod show;
+#[cfg(test)]
+mod testing;
 pub mod text;
 pub mod time;
 pub mod turn;

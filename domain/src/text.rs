@@ -78,7 +78,7 @@ texts! {
         if chars == 0 || chars > limits::TITLE_CHARS {
             return Err(length(format!("1 to {} characters", limits::TITLE_CHARS)));
         }
-        if text.chars().any(char::is_control) {
+        if text.chars().any(|c| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')) {
             return Err(value("one line without control characters"));
         }
         Ok(())
@@ -193,3 +193,6 @@ pub fn cut_bytes(text: &str, most: usize) -> &str {
     }
     text.get(..end).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;

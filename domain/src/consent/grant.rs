@@ -50,9 +50,10 @@ impl Scope {
         Self { program: shown.program, verb: shown.verb, workdir: shown.workdir.clone() }
     }
 
-    /// Says what it is for, such as `git log in /home/u/my-app`.
+    /// Says what it is for, such as `git log in /home/u/my-app`, on one line; the directory is quoted as a word of a
+    /// command is, so that it cannot look like another.
     pub fn what(&self) -> String {
-        let workdir = crate::show::visible(self.workdir.as_str());
+        let workdir = crate::show::quote_argv(&[String::from(self.workdir.as_str())]);
         match self.verb {
             Some(verb) => format!("{} {} in {workdir}", self.program.name(), verb.name()),
             None => format!("{} in {workdir}", self.program.name()),

@@ -7,3 +7,6 @@ mod proposal;
 pub use answer::*;
 pub use grant::*;
 pub use proposal::*;
+
+#[cfg(test)]
+mod tests;

@@ -81,7 +81,11 @@ impl ConversationState {
 /// Makes a title of the first question: its first line that is not blank, cut on characters, without controls.
 #[must_use]
 pub fn automatic_title(question: &str) -> String {
-    let line = question.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    let plain: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    cut_chars(&plain, limits::AUTO_TITLE_CHARS)
+    let plain = |line: &str| -> String { line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect() };
+    let mut lines = question.lines().map(plain);
+    let line = lines.find(|line| !line.trim().is_empty()).unwrap_or_default();
+    cut_chars(line.trim(), limits::AUTO_TITLE_CHARS)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,10 @@
 //! A `run_command` call, step by step: judged, perhaps proposed, run once, told (ADR-0022).
 
-use super::{CallRef, ChatService, Ending, StoredCall, StoredTurn, Told, look::Looker, told, tools};
+use super::{
+    CallRef, ChatService, Ending, StoredCall, StoredTurn, Told,
+    look::{self, Looker},
+    told, tools,
+};
 use crate::{
     consent::Proposal,
     conversation::{CommandEnd, CommandOutcome, CommandResult, Part},
@@ -34,9 +38,14 @@ impl ChatService {
     pub(super) async fn judge(&self, turn: &StoredTurn, call: &StoredCall) -> Result<(), StoreError> {
         let arguments = self.ports.providers.port().arguments(&call.call);
         let too_many = usize::try_from(call.at.position).is_ok_and(|position| position >= limits::CALLS_PER_REPLY);
-        if call.call.name != tools::RUN_COMMAND || !turn.turn.tools {
+        if !turn.turn.tools {
+            let (judged, told) = look::refused(&call.call.name, String::from("There are no tools in this chat."));
+            return self.settle_judged(call.at, judged, told).await;
+        }
+        if call.call.name != tools::RUN_COMMAND {
             let (judged, told) = if too_many {
-                self.too_many_lookups(&call.call.name)
+                let text = format!("One reply may hold {} calls, and this one is beyond.", limits::CALLS_PER_REPLY);
+                look::refused(&call.call.name, text)
             } else {
                 Looker { projects: &self.ports.projects }.answer(&call.call, arguments).await?
             };
@@ -114,17 +123,6 @@ impl ChatService {
         // Losing means that the call was judged already; the Turn is read again either way.
         let _judged_by_either = self.ports.turns.settle(at, judged, told, self.now()).await?;
         Ok(())
-    }
-
-    fn too_many_lookups(&self, tool: &str) -> (Judged, Told) {
-        let text = format!("One reply may hold {} calls, and this one is beyond.", limits::CALLS_PER_REPLY);
-        let lookup = crate::conversation::Lookup {
-            tool: visible(tool),
-            input: String::from("{}"),
-            result: text.clone(),
-            failed: true,
-        };
-        (Judged::Lookup(lookup), Told { text, is_error: true })
     }
 
     /// Runs a Proposal that was allowed, once: the whole gate again, the start stored, then `execve`.
@@ -251,7 +249,7 @@ impl ChatService {
 }
 
 fn malformed(wrong: &str) -> Denial {
-    Denial::whole(DenialKind::MalformedCall, format!("the arguments of run_command are wrong: {wrong}"))
+    Denial::whole(DenialKind::MalformedCall, format!("the arguments of run_command are wrong: {}", visible(wrong)))
 }
 
 /// Reads the arguments of `run_command`; nothing is guessed.

@@ -30,32 +30,29 @@ impl Looker<'_> {
         call: &Call,
         arguments: Result<Vec<(String, Argument)>, String>,
     ) -> Result<(Judged, Told), StoreError> {
-        let found = match arguments {
-            Err(wrong) => Found::Failed(format!("The arguments of {} are wrong: {wrong}.", call.name)),
-            Ok(arguments) => self.find(&call.name, &arguments).await?,
+        // What came is kept only when it is an object: whoever reads it takes it for one.
+        let input = match &arguments {
+            Ok(_) if !call.arguments.trim().is_empty() => call.arguments.clone(),
+            Ok(_) | Err(_) => String::from("{}"),
         };
-        let (text, failed) = match found {
-            Found::Text(text) => (bounded(&text), false),
-            Found::Failed(text) => (text, true),
-        };
-        let input = if call.arguments.trim().starts_with('{') { call.arguments.clone() } else { String::from("{}") };
-        let lookup = Lookup { tool: visible(&call.name), input, result: text.clone(), failed };
-        Ok((Judged::Lookup(lookup), Told { text, is_error: failed }))
+        let found = self.find(&call.name, arguments).await?;
+        Ok(lookup(&call.name, input, found))
     }
 
-    async fn find(&self, tool: &str, arguments: &[(String, Argument)]) -> Result<Found, StoreError> {
+    async fn find(&self, tool: &str, arguments: Result<Vec<(String, Argument)>, String>) -> Result<Found, StoreError> {
         match tool {
-            tools::LIST_PROJECTS => match only(arguments, &[]) {
-                Ok(()) => self.projects().await.map(Found::Text),
+            tools::LIST_PROJECTS => match members(tool, arguments, &[]) {
+                Ok(_none) => self.projects().await.map(Found::Text),
                 Err(wrong) => Ok(Found::Failed(wrong)),
             },
-            tools::LIST_WORKTREES => match only(arguments, &["project"]) {
-                Ok(()) => self.worktrees(arguments).await,
+            tools::LIST_WORKTREES => match members(tool, arguments, &["project"]) {
+                Ok(arguments) => self.worktrees(&arguments).await,
                 Err(wrong) => Ok(Found::Failed(wrong)),
             },
             unknown => {
                 let names: Vec<&str> = tools::offered().iter().map(|tool| tool.name).collect();
-                Ok(Found::Failed(format!("There is no tool `{}`; there are {}.", visible(unknown), names.join(", "))))
+                let unknown = visible(unknown);
+                Ok(Found::Failed(format!("There is no tool `{unknown}`; there are {}.", names.join(", "))))
             }
         }
     }
@@ -67,7 +64,9 @@ impl Looker<'_> {
             .await?
             .iter()
             .map(|project| {
-                format!("{}  {}  base branch {}", project.name, visible(project.root().as_str()), project.base_branch)
+                let root = visible(project.root().as_str());
+                let branch = visible(project.base_branch.as_str());
+                format!("{}  {root}  base branch {branch}", project.name)
             })
             .collect();
         Ok(if lines.is_empty() { String::from("No Project is registered.") } else { lines.join("\n") })
@@ -103,10 +102,29 @@ impl Looker<'_> {
     }
 }
 
-/// Refuses members that a tool does not have: nothing is guessed.
-pub(super) fn only(arguments: &[(String, Argument)], known: &[&str]) -> Result<(), String> {
+/// Answers a call without looking at anything: it is refused as it stands.
+pub(super) fn refused(tool: &str, why: String) -> (Judged, Told) {
+    lookup(tool, String::from("{}"), Found::Failed(why))
+}
+
+fn lookup(tool: &str, input: String, found: Found) -> (Judged, Told) {
+    let (text, failed) = match found {
+        Found::Text(text) => (bounded(&text), false),
+        Found::Failed(text) => (text, true),
+    };
+    let lookup = Lookup { tool: visible(tool), input, result: text.clone(), failed };
+    (Judged::Lookup(lookup), Told { text, is_error: failed })
+}
+
+/// Refuses arguments that are none, and members that a tool does not have: nothing is guessed.
+fn members(
+    tool: &str,
+    arguments: Result<Vec<(String, Argument)>, String>,
+    known: &[&str],
+) -> Result<Vec<(String, Argument)>, String> {
+    let arguments = arguments.map_err(|wrong| format!("The arguments of {tool} are wrong: {}.", visible(&wrong)))?;
     match arguments.iter().find(|(name, _)| !known.contains(&name.as_str())) {
-        None => Ok(()),
+        None => Ok(arguments),
         Some((name, _)) => Err(format!("There is no parameter `{}`.", visible(name))),
     }
 }

@@ -9,12 +9,12 @@ use crate::{
     judge::Judge,
     ports::{
         AnswerError, BeginError, Begun, Clock, Commands, Conversations, Grants, Legs, Live, NewTurn, Once,
-        ProposalFilter, Proposals, RevokedGrants, Stop, StoreError, Turns,
+        ProposalFilter, Proposals, Reply, RevokedGrants, Stop, StoreError, Turns,
     },
     project::{ProjectService, Workdir, WorkdirError},
     provider::{
         AccessError, BrokenBy, LastError, ModelRef, Piece, Provider, ProviderService, ReplyStop, TurnError,
-        TurnErrorKind, Usage, WholeReply,
+        TurnErrorKind, Usage,
     },
     text::Question,
     time::Timestamp,
@@ -309,13 +309,13 @@ impl ChatService {
             }
             let step = turn.next();
             // The daemon stops: a Turn that would only now begin something begins it after the next start, but for the
-            // model, which is never asked again by itself.
-            if stop.is_stopped() && !turn.cancelling {
-                if step == Step::Ask {
-                    self.close(id, Ending::Interrupted, Usage::default()).await?;
-                }
-                return Ok(());
-            }
+            // model, which is never asked again by itself. One that is at its end ends.
+            let step = match step {
+                Step::Close(ending) => Step::Close(ending),
+                Step::Ask if stop.is_stopped() => Step::Close(Ending::Interrupted),
+                Step::Judge(_) | Step::Run(..) | Step::Tell(..) if stop.is_stopped() => return Ok(()),
+                step @ (Step::Ask | Step::Judge(_) | Step::Run(..) | Step::Tell(..) | Step::Wait) => step,
+            };
             match step {
                 Step::Ask => self.ask(turn, &stop).await?,
                 Step::Judge(call) => self.judge(&turn, &call).await?,
@@ -356,38 +356,28 @@ impl ChatService {
 
         let mut reply = self.ports.providers.port().ask(shaped.request, access, stop.clone()).await;
         let mut text = Growing { service: self, stored: &stored, item: None };
+        let pulled = self.pull(reply.as_mut(), &mut text, left_out).await;
+        text.end();
+        pulled
+    }
+
+    async fn pull(&self, reply: &mut dyn Reply, text: &mut Growing<'_>, left_out: u32) -> Result<(), StoreError> {
+        let turn = text.stored.turn.id;
+        let model = &text.stored.turn.model;
         loop {
             match reply.next().await {
                 Piece::Text(piece) => text.grow(Part::Text, &piece).await?,
                 Piece::Reasoning(piece) => text.grow(Part::Reasoning, &piece).await?,
                 Piece::Retrying(retrying) => self.ports.turns.retrying(turn, retrying, self.now()).await?,
                 Piece::Whole(whole) => {
-                    let recorded = self.record(turn, text.item, *whole, left_out).await;
-                    text.end();
-                    return recorded;
+                    self.ports.turns.record(turn, text.item, *whole, left_out, self.now()).await?;
+                    return self.ports.providers.told(model.provider, None).await;
                 }
                 Piece::Broken(broken) => {
-                    let ending = self.broken(turn, &model, broken.why).await?;
-                    let closed = self.close(turn, ending, broken.usage).await;
-                    text.end();
-                    return closed;
+                    let ending = self.broken(turn, model, broken.why).await?;
+                    return self.close(turn, ending, broken.usage).await;
                 }
             }
-        }
-    }
-
-    async fn record(
-        &self,
-        turn: TurnId,
-        item: Option<ItemId>,
-        whole: WholeReply,
-        left_out: u32,
-    ) -> Result<(), StoreError> {
-        let model = self.ports.turns.get(turn).await?.map(|turn| turn.model);
-        self.ports.turns.record(turn, item, whole, left_out, self.now()).await?;
-        match model {
-            Some(model) => self.ports.providers.told(model.provider, None).await,
-            None => Ok(()),
         }
     }
 

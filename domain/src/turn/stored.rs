@@ -106,21 +106,26 @@ impl StoredTurn {
         if self.cancelling {
             return Step::Close(Ending::Cancelled);
         }
-        let calls = || self.replies.iter().flat_map(|reply| &reply.calls);
-        if let Some(call) = calls().find(|call| call.progress == CallProgress::Unjudged) {
-            return Step::Judge(call.clone());
-        }
+        // Only a reply that ended as it should calls anything, whatever stands in the others.
+        let carried_out = |reply: &&StoredReply| reply.stop.as_ref().is_some_and(ReplyStop::carries_out_calls);
+        let calls = || self.replies.iter().filter(carried_out).flat_map(|reply| &reply.calls);
         let proposed = || {
             calls().filter_map(|call| match &call.progress {
                 CallProgress::Proposed(proposal) => Some((call.at, proposal)),
                 CallProgress::Unjudged | CallProgress::Told(_) | CallProgress::Closed(_) => None,
             })
         };
+        // A start without a result: whoever watched it died. It never runs again, and nothing else of the Turn does.
+        if proposed().any(|(_, proposal)| proposal.started_at.is_some()) {
+            return Step::Close(Ending::Interrupted);
+        }
+        if let Some(call) = calls().find(|call| call.progress == CallProgress::Unjudged) {
+            return Step::Judge(call.clone());
+        }
         let mut waiting = false;
         let mut decided_otherwise = None;
         for (at, proposal) in proposed() {
             match proposal.decision.as_ref().map(|decision| decision.outcome) {
-                Some(Outcome::Allowed) if proposal.started_at.is_some() => return Step::Close(Ending::Interrupted),
                 Some(Outcome::Allowed) => return Step::Run(at, proposal.clone()),
                 Some(Outcome::Denied | Outcome::Expired | Outcome::Cancelled) => {
                     decided_otherwise = decided_otherwise.or(Some((at, proposal)));
@@ -136,7 +141,12 @@ impl StoredTurn {
         }
         match self.replies.last() {
             None => Step::Ask,
-            Some(last) => last.ending().map_or_else(|| self.another_round(), Step::Close),
+            // Cut off while it streamed: the model is not asked again by itself.
+            Some(StoredReply { stop: None, .. }) => Step::Close(Ending::Interrupted),
+            Some(StoredReply { stop: Some(stop), calls, .. }) => match ending(stop, calls) {
+                Some(ending) => Step::Close(ending),
+                None => self.another_round(),
+            },
         }
     }
 
@@ -160,19 +170,17 @@ impl StoredTurn {
     }
 }
 
-impl StoredReply {
-    /// Returns how the Turn ends with this reply; none when the model is to be asked again.
-    fn ending(&self) -> Option<Ending> {
-        match self.stop.as_ref()? {
-            ReplyStop::Done if !self.calls.is_empty() => None,
-            ReplyStop::Done => Some(Ending::EndTurn),
-            ReplyStop::StopSequence => Some(Ending::StopSequence),
-            ReplyStop::MaxTokens => Some(Ending::MaxTokens),
-            ReplyStop::Refusal { .. } => Some(Ending::Refusal),
-            ReplyStop::ContentFilter => Some(Ending::ContentFilter),
-            ReplyStop::ContextFull => Some(Ending::ContextFull),
-            ReplyStop::Pause => None,
-        }
+/// Returns how a Turn ends whose last reply ended so; none when the model is to be asked again.
+fn ending(stop: &ReplyStop, calls: &[StoredCall]) -> Option<Ending> {
+    match stop {
+        ReplyStop::Done if !calls.is_empty() => None,
+        ReplyStop::Done => Some(Ending::EndTurn),
+        ReplyStop::StopSequence => Some(Ending::StopSequence),
+        ReplyStop::MaxTokens => Some(Ending::MaxTokens),
+        ReplyStop::Refusal { .. } => Some(Ending::Refusal),
+        ReplyStop::ContentFilter => Some(Ending::ContentFilter),
+        ReplyStop::ContextFull => Some(Ending::ContextFull),
+        ReplyStop::Pause => None,
     }
 }
 
@@ -189,3 +197,6 @@ pub fn outcome_at_close(proposal: &Proposal) -> CommandOutcome {
         Some(Outcome::Cancelled) | None => CommandOutcome::Cancelled,
     }
 }
+
+#[cfg(test)]
+mod tests;
