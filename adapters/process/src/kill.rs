@@ -18,6 +18,7 @@ use std::{
 use tokio::{
     net::unix::pipe,
     signal::unix::{SignalKind, signal},
+    sync::Notify,
     time::{Instant, sleep_until},
 };
 
@@ -50,7 +51,16 @@ impl Ended {
 
 /// What takes output as it comes. It MUST bound what it keeps.
 pub(crate) trait Sink {
+    /// Takes what was read.
     fn take(&mut self, stream: Stream, bytes: &[u8]);
+
+    /// Returns what tells of room when there is none for more standard output. It is not read until then.
+    fn full(&self) -> Option<Arc<Notify>> {
+        None
+    }
+
+    /// Called before a signal is sent, while the program still has its children.
+    fn ending(&mut self, _: Pid) {}
 }
 
 enum Phase {
@@ -87,8 +97,10 @@ pub(crate) async fn attend(
             Phase::Asked(until) => Some(until),
             Phase::Killed => None,
         };
+        let full = sink.full();
         tokio::select! {
-            ready = stdout.readable(), if out_open => {
+            () = room(full.clone()), if out_open && full.is_some() => {}
+            ready = stdout.readable(), if out_open && full.is_none() => {
                 ready?;
                 out_open = read(&stdout, Stream::Stdout, &mut buffer, sink)?;
             }
@@ -99,9 +111,11 @@ pub(crate) async fn attend(
             _ = children.recv() => {}
             () = &mut stopped, if matches!(phase, Phase::Running) => {
                 because = Some(EndedBy::Stopped);
+                sink.ending(pid);
                 phase = ask(pid, bounds.grace);
             }
             () = sleep_until(next.unwrap_or(began)), if next.is_some() => {
+                sink.ending(pid);
                 if matches!(phase, Phase::Running) {
                     because = Some(EndedBy::Timeout);
                     phase = ask(pid, bounds.grace);
@@ -120,6 +134,12 @@ pub(crate) async fn attend(
     let status = owned.reap()?;
     let by_itself = if status.signal().is_some() { EndedBy::Signal } else { EndedBy::Exit };
     Ok(Ended { ended_by: because.unwrap_or(by_itself), status, duration })
+}
+
+async fn room(full: Option<Arc<Notify>>) {
+    if let Some(full) = full {
+        full.notified().await;
+    }
 }
 
 fn ask(group: Pid, grace: Duration) -> Phase {

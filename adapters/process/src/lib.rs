@@ -5,9 +5,11 @@
 //!
 //! One long-lived thread forks every child; nothing here opens a database, a socket or a model.
 
+mod agents;
 mod capture;
 mod commands;
 mod kill;
+mod kin;
 mod own;
 mod programs;
 mod spawn;
@@ -16,6 +18,8 @@ mod wall;
 #[cfg(test)]
 mod testing;
 
+pub use agents::{Agent, AgentEnd, AgentLine, AgentProgress, AgentSpec};
 pub use commands::HostCommands;
+pub use kin::Mark;
 pub use own::{OwnCommand, OwnError, OwnOutput};
 pub use spawn::Spawner;

@@ -10,7 +10,7 @@
 #[expect(unsafe_code, reason = "system calls between fork and execve, where std offers no safe way")]
 mod child;
 
-use crate::wall::Confine;
+use crate::{kin, wall::Confine};
 pub(crate) use child::Limit;
 use child::{Child, Exec, Then};
 use nix::{
@@ -18,17 +18,19 @@ use nix::{
     sys::{
         resource::{Resource, getrlimit},
         signal::{Signal, killpg},
+        wait::{WaitPidFlag, waitpid},
     },
     unistd::{Pid, getpid},
 };
 use std::{
+    collections::BTreeSet,
     ffi::OsString,
     fmt,
     io::{self, PipeWriter, Write},
     os::{fd::OwnedFd, unix::process::CommandExt},
     path::{Path, PathBuf},
     process::{Command, ExitStatus, Stdio},
-    sync::mpsc,
+    sync::{Mutex, MutexGuard, PoisonError, mpsc},
     thread,
     time::Duration,
 };
@@ -77,7 +79,8 @@ pub(crate) struct NotStarted {
 
 #[derive(Debug)]
 enum Request {
-    Fork(Box<Launch>, Start, oneshot::Sender<Result<Forked, NotStarted>>),
+    Fork(Box<Launch>, Start, Spawner, oneshot::Sender<Result<Forked, NotStarted>>),
+    /// Reap this one, which was killed.
     Bury(std::process::Child),
 }
 
@@ -97,12 +100,10 @@ impl Spawner {
         let program = launch.program.clone();
         let gone = move || NotStarted { program, reason: "the thread that forks is gone".into() };
         let (reply, answer) = oneshot::channel();
-        if self.requests.send(Request::Fork(Box::new(launch), start, reply)).is_err() {
+        if self.requests.send(Request::Fork(Box::new(launch), start, self.clone(), reply)).is_err() {
             return Err(gone());
         }
-        let mut forked = answer.await.map_err(|_| gone())??;
-        forked.owned.spawner = Some(self.clone());
-        Ok(forked)
+        answer.await.map_err(|_| gone())?
     }
 }
 
@@ -116,9 +117,9 @@ fn serve(asked: &mpsc::Receiver<Request>) {
             asked.recv_timeout(REAP_EVERY)
         };
         match request {
-            Ok(Request::Fork(launch, start, reply)) => {
+            Ok(Request::Fork(launch, start, spawner, reply)) => {
                 // When nobody waits for it any more, the child is dropped here, which ends it.
-                drop(reply.send(fork(*launch, start, parent)));
+                drop(reply.send(fork(*launch, start, spawner, parent)));
             }
             Ok(Request::Bury(child)) => given_up.push(child),
             Err(mpsc::RecvTimeoutError::Timeout) => {}
@@ -126,20 +127,45 @@ fn serve(asked: &mpsc::Receiver<Request>) {
                 // All of them were killed, so none lets it wait.
                 for mut child in given_up {
                     child.wait().ok();
+                    children().remove(&child.id());
                 }
                 return;
             }
         }
-        given_up.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
+        given_up.retain_mut(|child| {
+            let is_there = matches!(child.try_wait(), Ok(None));
+            if !is_there {
+                children().remove(&child.id());
+            }
+            is_there
+        });
     }
 }
 
-fn fork(launch: Launch, start: Start, parent: Pid) -> Result<Forked, NotStarted> {
-    let program = launch.program.clone();
-    try_fork(launch, start, parent).map_err(|e| NotStarted { program, reason: e.to_string() })
+/// What this process forked and has not reaped. Of the whole process, as its children are.
+static CHILDREN: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+fn children() -> MutexGuard<'static, BTreeSet<u32>> {
+    CHILDREN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn try_fork(launch: Launch, start: Start, parent: Pid) -> io::Result<Forked> {
+/// Reaps dead children that were not forked here: they lost their own parent. Looks through all processes.
+pub(crate) fn bury_orphans() {
+    // Kept, so that no child is taken for an orphan between its fork and its entry.
+    let forked = children();
+    for orphan in kin::dead_children() {
+        if !forked.contains(&orphan.as_raw().cast_unsigned()) {
+            waitpid(orphan, Some(WaitPidFlag::WNOHANG)).ok();
+        }
+    }
+}
+
+fn fork(launch: Launch, start: Start, spawner: Spawner, parent: Pid) -> Result<Forked, NotStarted> {
+    let program = launch.program.clone();
+    try_fork(launch, start, spawner, parent).map_err(|e| NotStarted { program, reason: e.to_string() })
+}
+
+fn try_fork(launch: Launch, start: Start, spawner: Spawner, parent: Pid) -> io::Result<Forked> {
     let (status, tell) = io::pipe()?;
     let (then, go) = match start {
         Start::AtOnce => (Then::Exec, None),
@@ -157,10 +183,15 @@ fn try_fork(launch: Launch, start: Start, parent: Pid) -> io::Result<Forked> {
     let mut command = Command::new(program);
     command.env_clear().stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     child::arm(&mut command, Child { parent, cwd, limits, confine, then, tell: tell.into(), exec, highest });
-    let mut child = command.spawn()?;
+    let mut child = {
+        let mut children = children();
+        let child = command.spawn()?;
+        children.insert(child.id());
+        child
+    };
     let pid = Pid::from_raw(child.id().cast_signed());
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let owned = Owned { pid, child: Some(child), spawner: None };
+    let owned = Owned { pid, child: Some(child), spawner };
     match (stdout, stderr) {
         (Some(stdout), Some(stderr)) => {
             Ok(Forked { owned, go, status: status.into(), stdout: stdout.into(), stderr: stderr.into() })
@@ -289,27 +320,26 @@ async fn listen(status: OwnedFd) -> io::Result<Option<Failure>> {
 pub(crate) struct Owned {
     pub(crate) pid: Pid,
     pub(crate) child: Option<std::process::Child>,
-    spawner: Option<Spawner>,
+    spawner: Spawner,
 }
 
 impl Owned {
     /// Reaps a child that has ended.
     pub(crate) fn reap(&mut self) -> io::Result<ExitStatus> {
         let mut child = self.child.take().ok_or(io::ErrorKind::NotFound)?;
-        child.wait()
+        let status = child.wait();
+        children().remove(&child.id());
+        status
     }
 }
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        let Some(mut child) = self.child.take() else { return };
+        let Some(child) = self.child.take() else { return };
         // Not reaped, so the number is still this child's and its group's; a group that is gone already is as good.
         killpg(self.pid, Signal::SIGKILL).ok();
-        match &self.spawner {
-            Some(spawner) => drop(spawner.requests.send(Request::Bury(child))),
-            // On the forking thread itself, before anybody got it: it is killed, so this does not last.
-            None => drop(child.wait()),
-        }
+        // It lives as long as this can ask it.
+        self.spawner.requests.send(Request::Bury(child)).ok();
     }
 }
 

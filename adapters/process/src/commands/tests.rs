@@ -279,7 +279,8 @@ async fn what_runs_ends_when_the_daemon_is_killed() {
     until("its child runs", || pid().is_some()).await;
     assert!(is_alive(pid().unwrap()));
     daemon.kill().unwrap();
-    daemon.wait().unwrap();
+    // A test beside this one may have reaped it as an orphan.
+    daemon.wait().ok();
     until("its child is gone", || !is_alive(pid().unwrap())).await;
 }
 
