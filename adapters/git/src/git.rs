@@ -168,6 +168,6 @@ impl Stop for Unstopped {
     }
 
     async fn stopped(&self) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }

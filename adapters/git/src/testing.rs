@@ -1,5 +1,4 @@
 //! What this crate's tests share: real repositories, and real git.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use crate::{GitRepositories, git::At};
 use owl_domain::{
