@@ -291,12 +291,12 @@ impl Forked {
 
     async fn try_release(self) -> io::Result<Started> {
         let Self { owned, go, status, stdout, stderr } = self;
-        if let Some(mut go) = go {
-            go.write_all(b"!")?;
-        }
+        // A child that could not be confined is dead and reads nothing: what it told comes first.
+        let released = go.map_or(Ok(()), |mut go| go.write_all(b"!"));
         if let Some(failure) = listen(status).await? {
             return Err(io::Error::other(failure.to_string()));
         }
+        released.map_err(|_| io::Error::other("it ended while it was held"))?;
         let (stdout, stderr) = (pipe::Receiver::from_owned_fd(stdout)?, pipe::Receiver::from_owned_fd(stderr)?);
         Ok(Started { owned, stdout, stderr })
     }

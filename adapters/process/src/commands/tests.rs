@@ -52,6 +52,17 @@ async fn a_held_command_that_is_dropped_never_begins() {
 }
 
 #[tokio::test]
+async fn a_held_command_that_somebody_killed_is_not_taken_for_one_that_ran() {
+    let bench = Bench::new().await.open();
+    let home = tempfile::tempdir().unwrap();
+    let held = bench.hold(home.path(), Try::probe("write|began", nothing())).await.unwrap();
+    let pid = held.pid().cast_signed();
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL).unwrap();
+    until("it is dead", || !is_alive(pid)).await;
+    assert!(held.release().await.err().unwrap().to_string().ends_with("it ended while it was held"));
+}
+
+#[tokio::test]
 async fn many_are_held_at_once_and_let_go_in_any_order() {
     let bench = Bench::new().await;
     let home = tempfile::tempdir().unwrap();
@@ -238,6 +249,8 @@ async fn no_more_run_at_once_than_the_limit_and_the_next_waits_until_one_ends_or
     stop.tell();
     assert_eq!(waiting.await.err(), Some(CommandError::Stopped));
 }
+
+mod cleared;
 
 /// Polls once.
 async fn futures_poll<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {

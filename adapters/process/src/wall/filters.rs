@@ -52,6 +52,12 @@ mod linux {
             make().map_err(io::Error::other)
         }
 
+        /// Filters that no kernel accepts.
+        #[cfg(test)]
+        pub(in crate::wall) fn broken() -> Self {
+            Self { refused: Vec::new(), absent: Vec::new() }
+        }
+
         /// Binds the calling thread. Runs in the child: four system calls.
         pub(in crate::wall) fn apply(&self) -> Result<(), Error> {
             apply_filter(&self.refused)?;

@@ -55,12 +55,16 @@ pub(crate) struct Measured {
 
 /// Measures the guards, and returns those that commands are to use: whatever there is, whole or not.
 pub(crate) async fn measure(spawner: &Spawner) -> (Guards, Measured) {
-    let strength = [Strength::Whole, Strength::Partial].into_iter().find(|s| Ruleset::new(*s).is_ok());
-    let mut guards = Guards {
-        strength,
+    let guards = Guards {
+        strength: [Strength::Whole, Strength::Partial].into_iter().find(|s| Ruleset::new(*s).is_ok()),
         filters: Filters::compile().inspect_err(|e| tracing::warn!("no seccomp filter: {e}")).ok().map(Arc::new),
         standing: standing(),
     };
+    measure_with(spawner, guards).await
+}
+
+/// Measures these guards.
+pub(super) async fn measure_with(spawner: &Spawner, mut guards: Guards) -> (Guards, Measured) {
     let mut measured = Measured { landlock: false, seccomp: false, abi: None };
     // Each guard that cannot even be applied is given up, and the rest measured without it.
     while guards.strength.is_some() || guards.filters.is_some() {
@@ -68,7 +72,7 @@ pub(crate) async fn measure(spawner: &Spawner) -> (Guards, Measured) {
             Ok(Failure { stage: Stage::Probed, value }) => {
                 let answer = Answer::decode(value);
                 measured = Measured {
-                    landlock: strength == Some(Strength::Whole) && answer.read_before && !answer.read_after,
+                    landlock: guards.strength == Some(Strength::Whole) && answer.read_before && !answer.read_after,
                     seccomp: guards.filters.is_some() && !answer.socket && !answer.fork,
                     abi: answer.abi,
                 };

@@ -334,6 +334,39 @@ async fn the_programs_print_the_same_with_the_wall_and_without() {
     }
 }
 
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn a_guard_that_cannot_be_applied_means_that_nothing_runs() {
+    let mut bench = Bench::new().await;
+    let ground = Ground::new();
+    bench.guards = Arc::new(Guards { filters: Some(Arc::new(Filters::broken())), ..Guards::none() });
+    let held = bench.hold(&ground.root, Try::probe("write|ran", nothing())).await.unwrap();
+    let error = held.release().await.err().unwrap().to_string();
+    assert!(error.contains("the seccomp filter could not be applied"), "{error}");
+    assert!(!ground.at("ran").exists());
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn a_guard_that_the_kernel_does_not_take_is_given_up_and_the_other_is_kept() {
+    let bench = Bench::new().await;
+    let broken = || Guards { filters: Some(Arc::new(Filters::broken())), ..Guards::none() };
+    let (guards, measured) = measure::measure_with(&bench.spawner, broken()).await;
+    assert!(guards.filters.is_none());
+    assert_eq!(measured, Measured { landlock: false, seccomp: false, abi: None });
+    if bench.measured.landlock {
+        let both = Guards { strength: Some(Strength::Whole), ..broken() };
+        let (guards, measured) = measure::measure_with(&bench.spawner, both).await;
+        assert_eq!((guards.strength, guards.filters.is_none()), (Some(Strength::Whole), true));
+        assert_eq!(measured, Measured { seccomp: false, ..bench.measured });
+    }
+    if bench.measured.seccomp {
+        let filters = Guards { filters: Some(Arc::new(Filters::compile().unwrap())), ..Guards::none() };
+        let (_, measured) = measure::measure_with(&bench.spawner, filters).await;
+        assert_eq!(measured, Measured { landlock: false, seccomp: true, abi: None });
+    }
+}
+
 mod git;
 
 #[tokio::test]
