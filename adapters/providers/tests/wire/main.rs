@@ -6,4 +6,5 @@ mod errors;
 mod keys;
 mod retries;
 mod support;
+mod third_party;
 mod whole;
