@@ -17,6 +17,7 @@ pub mod git_names;
 pub mod ids;
 pub mod judge;
 pub mod limits;
+pub mod permissions;
 pub mod ports;
 pub mod project;
 pub mod provider;

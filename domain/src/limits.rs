@@ -86,3 +86,35 @@ pub const LOOKUP_BYTES: usize = 16_384;
 pub const TEXT_WRITTEN_EVERY: Duration = Duration::from_millis(100);
 /// Streamed text is written at once when this much has come.
 pub const TEXT_WRITTEN_BYTES: usize = 16_384;
+/// A refused call of an Agent, on the one line that shows it.
+pub const DENIAL_SUMMARY_CHARS: usize = 200;
+/// Refused calls of one Run that are told apart; more are only counted.
+pub const DENIALS_TOLD_APART: usize = 100;
+/// The same call refused this often ends a Run: the Agent does not take the no.
+pub const DENIED_ALIKE: u32 = 20;
+/// One rule of a Project's `allowedTools`; it becomes a word of argv.
+pub const RULE_BYTES: usize = 4_096;
+/// Rules of a Project's `allowedTools`.
+pub const RULES: usize = 200;
+/// All `unattendedClauses` of a Project together: with Owl's own contract they become one word of argv.
+pub const CLAUSES_BYTES: usize = 32_768;
+/// An Agent's last words, and a verdict's.
+pub const LAST_WORDS_BYTES: usize = 8_192;
+/// The end of an Agent's standard error.
+pub const AGENT_STDERR_BYTES: usize = 4_096;
+/// A line of an Agent's output that is still read; the rest of a longer one is drained and dropped.
+pub const AGENT_LINE_BYTES: usize = 8 * 1_048_576;
+/// A line of a Run's log.
+pub const LOG_LINE_BYTES: usize = 1_048_576;
+/// How long after SIGTERM an Agent, and all it started, gets SIGKILL.
+pub const AGENT_GRACE: Duration = Duration::from_secs(3);
+/// All setup commands of a Project together.
+pub const SETUP: Duration = Duration::from_secs(15 * 60);
+/// One check of a Project, unless its file says otherwise.
+pub const CHECK: Duration = Duration::from_secs(10 * 60);
+/// Runs of a Job that are shown with it.
+pub const RUNS_SHOWN: u32 = 20;
+/// A diff's text.
+pub const DIFF_BYTES: usize = 262_144;
+/// Files of a diff that are listed.
+pub const DIFF_FILES: usize = 500;
