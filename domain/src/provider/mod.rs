@@ -14,7 +14,7 @@ use secrecy::{ExposeSecret, SecretString};
 pub enum Provider {
     /// Anthropic Messages.
     Anthropic,
-    /// OpenRouter chat completions.
+    /// Chat completions of `OpenRouter`.
     OpenRouter,
     /// The scripted one, always there, offline (D6).
     Demo,
@@ -119,9 +119,8 @@ impl Secret {
         let text = self.expose();
         let last4 = if text.len() < 12 { None } else { text.get(text.len() - 4..).map(String::from) };
         let mut fingerprint = String::from("sha256:");
-        for byte in Sha256::digest(text.as_bytes()).iter().take(6) {
-            fingerprint.push_str(&alloc::format!("{byte:02x}"));
-        }
+        let digest = Sha256::digest(text.as_bytes());
+        fingerprint.extend(digest.iter().take(6).map(|byte| alloc::format!("{byte:02x}")));
         SecretHint { last4, fingerprint }
     }
 }

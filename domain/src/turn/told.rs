@@ -36,18 +36,14 @@ fn output(text: &mut String, name: &str, output: &Clipped) {
     if output.bytes == 0 {
         return;
     }
-    let mut notes = format!("{} bytes", output.bytes);
-    let write = |notes: &mut String, bytes: u64, what: &str| {
-        if bytes > 0 {
-            notes.push_str(&format!(", {bytes} bytes {what}"));
-        }
-    };
-    write(&mut notes, output.omitted_bytes, "left out");
-    write(&mut notes, output.replaced_bytes, "were not text");
-    text.push_str(&format!("--- {name} ({notes})\n{}", output.head));
+    let note = |bytes: u64, what: &str| if bytes > 0 { format!(", {bytes} bytes {what}") } else { String::new() };
+    let left_out = note(output.omitted_bytes, "left out");
+    let not_text = note(output.replaced_bytes, "were not text");
+    let bytes = output.bytes;
+    text.extend([format!("--- {name} ({bytes} bytes{left_out}{not_text})\n").as_str(), &output.head]);
     if output.omitted_bytes > 0 {
         line_end(text);
-        text.push_str(&format!("--- ({} bytes left out)\n{}", output.omitted_bytes, output.tail));
+        text.extend([format!("--- ({} bytes left out)\n", output.omitted_bytes).as_str(), &output.tail]);
     }
     line_end(text);
 }
@@ -72,7 +68,7 @@ pub fn denied_by_second_pass(denial: &Denial) -> Told {
 
 fn refused(mut text: String, denial: &Denial) -> Told {
     if let Some(hint) = &denial.hint {
-        text.push_str(&format!(" Instead: {hint}."));
+        text.extend([" Instead: ", hint, "."]);
     }
     Told { text, is_error: true }
 }

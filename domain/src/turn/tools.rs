@@ -71,7 +71,8 @@ pub fn system_prompt(workdir: Option<&Workdir>, tools: bool) -> String {
     }
     if let Some(workdir) = workdir {
         let path = crate::show::visible(workdir.path().as_str());
-        text.push_str(&format!("\n\nThe directory of this chat is {path}, of the Project {}.", workdir.project));
+        let project = workdir.project.as_str();
+        text.extend(["\n\nThe directory of this chat is ", &path, ", of the Project ", project, "."]);
     }
     text
 }
