@@ -1,7 +1,8 @@
 //! owl-files: what Owl asks the file system. Where an operand really leads (D12), the lock of a data directory (D4),
-//! private directories and files (D2). Starts nothing, and speaks to no database and no network.
+//! private directories and files (D2), an Account's settings (D19). Starts nothing, and speaks to no database and no network.
 #![forbid(unsafe_code)]
 
+pub mod account_settings;
 mod lock;
 mod paths;
 mod private;
