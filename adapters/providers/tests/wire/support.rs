@@ -1,5 +1,4 @@
 //! What the tests here share.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use async_trait::async_trait;
 use owl_domain::{
