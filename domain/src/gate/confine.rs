@@ -343,7 +343,10 @@ pub(super) fn refuse_others(matched: &Matched, left_out: &[Given]) -> Result<(),
             && !left_out.iter().any(|owls| owls.opt.names == given.opt.names && owls.value == given.value)
     });
     match others {
-        Some(given) => Err(super::unknown::owls_own(matched.rule, given, &given.spelled(), 0)),
+        Some(given) => {
+            let at = if let By::Model(index) = given.by { index } else { 0 };
+            Err(super::unknown::owls_own(matched.rule, given, &given.spelled(), at))
+        }
         None => Ok(()),
     }
 }

@@ -36,7 +36,7 @@ enum Draft {
     /// As it is.
     Line(String),
     /// The refused line with other words in place of some.
-    Replaced { at: usize, count: usize, with: Vec<String> },
+    Replaced { at: usize, count: usize, with: Vec<String>, unless: &'static [&'static str] },
     /// The refused line with words behind it.
     Appended(Vec<String>),
 }
@@ -93,7 +93,16 @@ impl Suggestion {
 
     /// Suggests the refused line with these words in place of `count` from `at` on.
     pub(super) fn replaced(lead: impl Into<Cow<'static, str>>, at: usize, count: usize, with: Vec<String>) -> Self {
-        Self { lead: lead.into(), line: Draft::Replaced { at, count, with } }
+        Self { lead: lead.into(), line: Draft::Replaced { at, count, with, unless: &[] } }
+    }
+
+    /// Suggests it only where no other word begins with one of these.
+    pub(super) fn unless(mut self, beginnings: &'static [&'static str]) -> Self {
+        match &mut self.line {
+            Draft::Replaced { unless, .. } => *unless = beginnings,
+            Draft::Line(_) | Draft::Appended(_) => {}
+        }
+        self
     }
 
     /// Suggests the refused line with these words behind it.
@@ -108,8 +117,11 @@ impl Suggestion {
                 let words = words::read(refused).ok()?;
                 join(words.iter().map(|word| word.text.as_str()).chain(more.iter().map(String::as_str)))
             }
-            Draft::Replaced { at, count, with } => {
+            Draft::Replaced { at, count, with, unless } => {
                 let words = words::read(refused).ok()?;
+                if words.iter().any(|word| unless.iter().any(|beginning| word.text.starts_with(beginning))) {
+                    return None;
+                }
                 let before = words.iter().take(at).map(|word| word.text.as_str());
                 let behind = words.iter().skip(at + count).map(|word| word.text.as_str());
                 join(before.chain(with.iter().map(String::as_str)).chain(behind))

@@ -154,17 +154,7 @@ impl Matcher<'_> {
     }
 
     fn finish(self) -> Result<Matched, Refusal> {
-        let Self { rule, workdir, mut first, options, found, values } = self;
-        if let Some(never) = &rule.never
-            && let (Some(one), Some(other)) = (find(&options, never.one), find(&options, never.with))
-        {
-            let last = if position(one) < position(other) { other } else { one };
-            let message = format!("`{}` and `{}` may not stand together: {}", one.name, other.name, never.why);
-            first.note(
-                Refusal::about(DenialKind::Option, last.name, message)
-                    .suggest_or_say(Vec::new(), "`ls -R`, or `ls -a` of one directory"),
-            );
-        }
+        let Self { rule, workdir, first, options, found, values } = self;
         let recurses = find(&options, &["--recursive"]).is_some();
         let has_pattern = find(&options, &["-e"]).is_some() && rule.program == Program::Grep;
         let mut operands =
@@ -195,7 +185,16 @@ impl Matcher<'_> {
                 );
             }
             (Takes::Nothing | Takes::Maybe(_), None) => self.give(opt, name, None, arg),
-            (Takes::Attached(_), None) => self.first.note(missing(opt, name, text)),
+            (Takes::Attached(_), None) => {
+                let refusal = missing(opt, name, text);
+                self.first.note(match args.peek() {
+                    Some(next) if next.by != By::Owl => {
+                        let whole = [name, "=", &next.word.text].concat();
+                        refusal.suggest(vec![Suggestion::replaced("", position_of(arg.by), 2, vec![whole])])
+                    }
+                    Some(_) | None => refusal,
+                });
+            }
             (Takes::Next(value) | Takes::NextOrHead(value), None) => self.next_word(opt, name, value, arg, args),
             (Takes::Attached(kind) | Takes::Maybe(kind) | Takes::Next(kind) | Takes::NextOrHead(kind), Some(value)) => {
                 self.value(opt, name, kind, value.into(), arg, &arg.word);
@@ -256,7 +255,14 @@ impl Matcher<'_> {
                             value::expected(value),
                             tick(text)
                         );
-                        Refusal::about(DenialKind::OptionValue, text, message)
+                        let refusal = Refusal::about(DenialKind::OptionValue, text, message);
+                        match opt.takes {
+                            Takes::NextOrHead(_) => {
+                                let head = [name, "=HEAD"].concat();
+                                refusal.suggest(vec![Suggestion::replaced("", position_of(arg.by), 1, vec![head])])
+                            }
+                            Takes::Nothing | Takes::Attached(_) | Takes::Maybe(_) | Takes::Next(_) => refusal,
+                        }
                     }
                     None => missing(opt, name, text),
                 };
@@ -306,11 +312,31 @@ impl Matcher<'_> {
                 return self.first.note(unknown::owls_own(self.rule, &given, &arg.word.text, position_of(arg.by)));
             }
         }
+        if let Some(other) = self.never_beside(opt) {
+            let (one, why) = (given.name, self.rule.never.as_ref().map_or("", |never| never.why));
+            let message = format!("`{other}` and `{one}` may not stand together: {why}");
+            let refusal = Refusal::about(DenialKind::Option, &arg.word.text, message);
+            self.first.note(refusal.say("`ls -R`, or `ls -a` of one directory"));
+        }
         if opt.stands == Stands::WithRevisions {
             self.found.push(Operand::start(given.spelled(), given.by));
         } else {
             self.options.push(given);
         }
+    }
+
+    /// Finds an option that was given already and that this one may not stand beside.
+    fn never_beside(&self, opt: &Opt) -> Option<&'static str> {
+        let never = self.rule.never.as_ref()?;
+        let is_in = |names: &[&str]| opt.names.iter().any(|name| names.contains(name));
+        let others = if is_in(never.one) {
+            never.with
+        } else if is_in(never.with) {
+            never.one
+        } else {
+            return None;
+        };
+        find(&self.options, others).map(|other| other.name)
     }
 }
 
@@ -334,16 +360,9 @@ pub(super) fn find<'g>(options: &'g [Given], names: &[&str]) -> Option<&'g Given
     options.iter().find(|given| names.iter().any(|name| given.opt.names.contains(name)))
 }
 
-fn position(given: &Given) -> usize {
-    position_of(given.by)
-}
-
 fn position_of(by: By) -> usize {
     match by {
         By::Model(index) => index,
         By::Owl => 0,
     }
 }
-
-#[cfg(test)]
-mod tests;

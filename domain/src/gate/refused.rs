@@ -23,8 +23,10 @@ enum Of {
 /// What to write in an option's place.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Instead {
-    /// Leave it out, and why that is enough.
-    LeaveOut(&'static str),
+    /// Leave it out.
+    LeaveOut,
+    /// Leave it out, and the value that follows it; these words say so.
+    LeaveOutValue(&'static str),
     /// These words.
     These(&'static [&'static str]),
     /// Something else, in words.
@@ -33,7 +35,7 @@ pub(super) enum Instead {
     Nothing,
 }
 
-use Instead::{LeaveOut, Nothing, Say, These};
+use Instead::{LeaveOut, LeaveOutValue, Nothing, Say, These};
 use Of::{Program as In, Verbs};
 
 const DIFFS: Of = Verbs(&[Verb::Diff, Verb::Log, Verb::Show]);
@@ -44,19 +46,19 @@ pub(super) const REFUSED: &[Refused] = &[
     Refused { of: In(Program::Git), names: &["--help", "-h"],
               why: "opens a manual viewer, which a repository may name", instead: Nothing },
     Refused { of: In(Program::Git), names: &["--paginate", "-p"],
-              why: "starts a pager", instead: LeaveOut("leave it out") },
+              why: "starts a pager", instead: LeaveOut },
     Refused { of: DIFFS, names: &["--output"],
-              why: "writes a file", instead: LeaveOut("leave it out, the output comes back") },
+              why: "writes a file", instead: LeaveOutValue("leave it out, the output comes back") },
     Refused { of: DIFFS, names: &["--ext-diff", "--textconv"],
-              why: "starts a program that the repository names", instead: LeaveOut("leave it out") },
+              why: "starts a program that the repository names", instead: LeaveOut },
     Refused { of: DIFFS, names: &["--no-index"],
-              why: "compares any two files, also outside the repository", instead: LeaveOut("leave it out") },
+              why: "compares any two files, also outside the repository", instead: LeaveOut },
     Refused { of: DIFFS, names: &["-O"],
-              why: "reads an order file", instead: LeaveOut("leave it out") },
+              why: "reads an order file", instead: LeaveOutValue("leave it out") },
     Refused { of: DIFFS, names: &["--stdin", "--pathspec-from-file"],
               why: "reads standard input or a list, and there is none", instead: Say("name revisions and paths on the line") },
     Refused { of: WALKS, names: &["--show-signature"],
-              why: "starts a signature program", instead: LeaveOut("leave it out") },
+              why: "starts a signature program", instead: LeaveOut },
     Refused { of: WALKS, names: &["--remerge-diff"],
               why: "writes objects and may start a merge driver", instead: These(&["--cc"]) },
     Refused { of: WALKS, names: &["--alternate-refs"],
@@ -76,7 +78,7 @@ pub(super) const REFUSED: &[Refused] = &[
     Refused { of: Verbs(&[Verb::Branch]), names: &["--edit-description", "--edit"],
               why: "starts an editor and writes", instead: Nothing },
     Refused { of: Verbs(&[Verb::Branch]), names: &["-q", "--quiet"],
-              why: "is for making or deleting a branch", instead: LeaveOut("leave it out") },
+              why: "is for making or deleting a branch", instead: LeaveOut },
     Refused { of: In(Program::Grep), names: &["-f", "--file"],
               why: "reads patterns from a file and shows it by what matches", instead: Say("give each pattern with -e") },
     Refused { of: In(Program::Grep), names: &["--exclude-from"],
@@ -84,21 +86,23 @@ pub(super) const REFUSED: &[Refused] = &[
     Refused { of: In(Program::Grep), names: &["-R", "--dereference-recursive"],
               why: "follows every link it meets", instead: These(&["-r"]) },
     Refused { of: In(Program::Grep), names: &["-d", "--directories"],
-              why: "says how directories are read; -r is the one way", instead: These(&["-r"]) },
+              why: "says how directories are read, and -r is the one way", instead: LeaveOutValue("leave it out") },
     Refused { of: In(Program::Grep), names: &["-D", "--devices"],
-              why: "opens FIFOs and devices", instead: LeaveOut("leave it out") },
+              why: "opens FIFOs and devices", instead: LeaveOutValue("leave it out") },
     Refused { of: In(Program::Wc), names: &["--files0-from"],
               why: "reads a list of files, and its errors print what is in it", instead: Say("name the files on the line") },
-    Refused { of: In(Program::Tail), names: &["-f", "-F", "--follow", "--retry", "--pid", "-s", "--sleep-interval", "--max-unchanged-stats"],
+    Refused { of: In(Program::Tail), names: &["-f", "-F", "--follow", "--retry"],
               why: "never ends", instead: These(&["-n", "50"]) },
+    Refused { of: In(Program::Tail), names: &["--pid", "-s", "--sleep-interval", "--max-unchanged-stats"],
+              why: "is for following a file, and that never ends", instead: LeaveOutValue("leave it out") },
     Refused { of: In(Program::Tail), names: &["---disable-inotify", "---presume-input-pipe"],
-              why: "is for tests of tail itself", instead: LeaveOut("leave it out") },
+              why: "is for tests of tail itself", instead: LeaveOut },
     Refused { of: In(Program::Ls), names: &["-L", "-H", "--dereference", "--dereference-command-line", "--dereference-command-line-symlink-to-dir"],
-              why: "looks through links", instead: LeaveOut("leave it out") },
+              why: "looks through links", instead: LeaveOut },
     Refused { of: In(Program::Ls), names: &["-f"],
               why: "lists hidden names unsorted, whatever else is said", instead: These(&["-a", "-U"]) },
     Refused { of: In(Program::Ls), names: &["--hyperlink"],
-              why: "prints absolute paths", instead: LeaveOut("leave it out") },
+              why: "prints absolute paths", instead: LeaveOut },
 ];
 
 /// Finds the reason for which an option of that exact name is denied.

@@ -10,10 +10,10 @@ use alloc::{format, string::String, vec::Vec};
 const WIDTH: usize = 120;
 
 const HEAD: &str = "\
-One command a call, by bare name. There is no shell: no pipe, redirection, variable or expansion. Quote as a shell would
-read it. Paths are relative to the workdir and stay inside it; .git is not part of it. Names of options are written whole.
---NAME=VALUE is written attached; --NAME VALUE may be; [=VALUE] and [VALUE] may be left out. What stands behind `Owl` is
-added by Owl.
+One command a call, by bare name. There is no shell: no pipe, redirection, variable or expansion; quote as a shell would
+read it. Paths are relative to the workdir and stay inside; .git is no part of it. Names of options are written whole:
+--NAME=VALUE with the value attached, --NAME VALUE either way; [=VALUE] and [VALUE] may be left out. What stands behind
+Owl is added by Owl.
 ";
 
 /// Returns the whole table as text, at most 120 characters a line.
@@ -28,7 +28,7 @@ pub fn render() -> String {
         text.push('\n');
         let holders: Vec<String> =
             POLICY.iter().filter(|rule| rule.options.contains(group)).map(Rule::covers).collect();
-        text.push_str(&format!("<{}> of {}\n", group.name, holders.join(", ")));
+        text.extend(["<", group.name, "> of ", &holders.join(", "), "\n"]);
         wrapped(&mut text, "        ", options(group));
     }
     text

@@ -76,7 +76,10 @@ fn sign(line: &str, at: usize) -> Refusal {
         }
         "(" | ")" => {
             let message = format!("`{token}` stands outside quotes, where a shell would act on it");
-            about(message).suggest(quoted(line, "quote the pattern"))
+            about(message).suggest(quoted(
+                line,
+                if line.trim_start().starts_with("grep") { "quote the pattern" } else { "quote it" },
+            ))
         }
         "`" | "$(" => {
             let message = if token == "`" { "a backtick" } else { "`$(`" };
@@ -165,6 +168,9 @@ fn one_command(left: &[&str], right: &[&str]) -> Option<Suggestion> {
 
 /// What two commands were for, as one.
 fn joined(line: &str, before: &str, behind: &str) -> Vec<Suggestion> {
+    if behind.trim().is_empty() {
+        return vec![Suggestion::line("leave it out", before.trim())];
+    }
     let mut suggestions = Vec::new();
     if is_glued(before, behind) {
         suggestions.extend(quoted(line, "quote it"));
@@ -180,6 +186,9 @@ fn joined(line: &str, before: &str, behind: &str) -> Vec<Suggestion> {
 }
 
 fn first_and_rest(before: &str, behind: &str) -> Vec<Suggestion> {
+    if behind.trim().is_empty() {
+        return vec![Suggestion::line("leave it out", before.trim())];
+    }
     vec![
         Suggestion::line("send them one at a time, first", before.trim()),
         Suggestion::line("send it alone", behind.trim()),

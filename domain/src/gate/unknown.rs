@@ -6,7 +6,7 @@ use super::{
     matcher::{Given, is_long},
     place::AsWritten,
     refused::{self, Instead, Refused},
-    rule::{Opt, Rule, Takes, Value},
+    rule::{Opt, Rule, Stands, Takes, Value},
     value::Wrong,
     words::{self, Word},
 };
@@ -175,13 +175,20 @@ pub(super) fn letter(rule: &Rule, word: &str, name: &str, at: usize) -> Refusal 
     if let Some(refused) = refused::reason(rule, name) {
         return on_purpose(refused, word, name, at);
     }
-    let message = if name.bytes().all(|b| b == b'-' || b.is_ascii_digit()) {
-        let number = if rule.number.is_some() { "; a number stands alone, such as `-5`" } else { "" };
-        format!("{} is not an option of {} here{number}", tick(word), rule.covers())
-    } else {
-        format!("{} is not an option of {} here", tick(name), rule.covers())
-    };
-    Refusal::about(DenialKind::Option, word, message)
+    let letters = word.trim_start_matches('-');
+    let others = letters.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_number = rule.number.is_some() && others.len() < letters.len();
+    if !is_number {
+        let message = format!("{} is not an option of {} here", tick(name), rule.covers());
+        return Refusal::about(DenialKind::Option, word, message);
+    }
+    let message =
+        format!("{} is not an option of {} here; a number stands alone, such as `-5`", tick(word), rule.covers());
+    let number = format!("-{}", letters.trim_end_matches(others));
+    Refusal::about(DenialKind::Option, word, message).suggest(vec![
+        Suggestion::replaced("", at, 1, vec![number.clone(), format!("-{others}")]),
+        Suggestion::replaced("", at, 1, vec![number]),
+    ])
 }
 
 /// Refuses letters in one word where the program reads none so.
@@ -198,22 +205,39 @@ fn on_purpose(refused: &Refused, word: &str, name: &str, at: usize) -> Refusal {
         if is_long(word) { String::new() } else { word.chars().filter(|c| !name.contains(*c)).collect() };
     let kept: Vec<String> = if others.is_empty() || !word.is_ascii() { Vec::new() } else { vec![format!("-{others}")] };
     let with = |words: &[&str]| kept.iter().cloned().chain(words.iter().copied().map(String::from)).collect::<Vec<_>>();
+    // A value that is not attached is the next word.
+    let is_value_next = word == name || (!is_long(word) && word.ends_with(name.trim_start_matches('-')));
     match refused.instead {
-        Instead::LeaveOut(lead) => {
-            let one = Suggestion::replaced(lead, at, 1, with(&[]));
-            // Its value may be the next word.
-            refusal.suggest_or_say(vec![Suggestion::replaced(lead, at, 2, with(&[])), one], lead)
+        Instead::LeaveOut => refusal.suggest_or_say(vec![Suggestion::replaced(LEAVE_OUT, at, 1, with(&[]))], LEAVE_OUT),
+        Instead::LeaveOutValue(lead) => {
+            let count = if is_value_next { 2 } else { 1 };
+            let kept = if is_value_next || is_long(word) { with(&[]) } else { Vec::new() };
+            refusal.suggest_or_say(vec![Suggestion::replaced(lead, at, count, kept)], lead)
         }
-        Instead::These(words) => refusal
-            .suggest(vec![Suggestion::replaced("", at, 1, with(words)), Suggestion::replaced("", at, 2, with(words))]),
+        Instead::These(words) => refusal.suggest(vec![
+            Suggestion::replaced("", at, 1, with(words)).unless(COUNTS),
+            Suggestion::replaced(LEAVE_OUT, at, 1, with(&[])),
+        ]),
         Instead::Say(hint) => refusal.say(hint),
         Instead::Nothing => refusal,
     }
 }
 
+const LEAVE_OUT: &str = "leave it out";
+
+/// How a line of head or tail already says how much it wants.
+const COUNTS: &[&str] = &["-n", "-c", "--lines", "--bytes", "-1", "-2", "-3", "-4", "-5", "-6", "-7", "-8", "-9"];
+
 /// Refuses a value that is not of its type.
 pub(super) fn value(opt: &Opt, name: &str, text: &str, word: &str, wrong: Wrong, at: usize) -> Refusal {
     let about = |message: String| Refusal::about(DenialKind::OptionValue, word, message);
+    // The value may be attached, or a word of its own.
+    let (from, count) = if word == text { (at.saturating_sub(1), 2) } else { (at, 1) };
+    let left_out = Suggestion::replaced(LEAVE_OUT, from, count, Vec::new());
+    if opt.stands == Stands::OwlsOwn {
+        let message = format!("`{name}` is for Owl to say: {} would let git into submodules", tick(text));
+        return about(message).suggest(vec![left_out]);
+    }
     match wrong {
         Wrong::NotAmong(words) => {
             about(format!("`{name}` takes one of {}; {} is none of them", words.join(", "), tick(text)))
@@ -222,13 +246,10 @@ pub(super) fn value(opt: &Opt, name: &str, text: &str, word: &str, wrong: Wrong,
         Wrong::Expected(expected) => {
             let refusal = about(format!("`{name}` takes {expected}; {} is none", tick(text)));
             let is_include = opt.value() == Some(Value::Include) && !text.is_empty();
-            if is_include {
-                return refusal.suggest(vec![Suggestion::replaced("leave it out", at, 1, Vec::new())]);
-            }
             if opt.value() == Some(Value::SortKey) && text.trim_start_matches('-').starts_with("signature") {
-                return about(format!("{} makes git start a signature program", tick(text)));
+                return about(format!("{} makes git start a signature program", tick(text))).suggest(vec![left_out]);
             }
-            refusal
+            if is_include { refusal.suggest(vec![left_out]) } else { refusal }
         }
         Wrong::Path(AsWritten::Empty) => about(format!("`{name}` needs a path that is not empty")),
         Wrong::Path(AsWritten::Fine | AsWritten::Absolute | AsWritten::Climbs | AsWritten::Git(_)) => {
@@ -251,8 +272,9 @@ fn placeholder(name: &str, format: &str, range: core::ops::Range<usize>, word: &
     let behind = format.get(range.end..).unwrap_or_default();
     let rest = [before.trim_end(), behind].concat();
     let refusal = Refusal::about(DenialKind::OptionValue, part, format!("{} {why}", tick(part)));
-    if rest.is_empty() {
-        return refusal;
+    if rest.trim().is_empty() {
+        let (at, count) = if word == format { (at.saturating_sub(1), 2) } else { (at, 1) };
+        return refusal.suggest(vec![Suggestion::replaced(LEAVE_OUT, at, count, Vec::new())]);
     }
     // The value may be attached, or a word of its own.
     let with = if word == format { rest } else { [name, if is_long(name) { "=" } else { "" }, &rest].concat() };

@@ -79,12 +79,13 @@ pub(super) fn brace_list(text: &str, counts: impl Fn(usize) -> bool) -> Option<R
             b'{' if counts(at) => open.push((at, false)),
             b',' if counts(at) => mark_list(&mut open),
             b'.' if counts(at) && bytes.peek().is_some_and(|(at, next)| *next == b'.' && counts(*at)) => {
-                mark_list(&mut open)
+                mark_list(&mut open);
             }
-            b'}' if counts(at) => match open.pop() {
-                Some((from, true)) => return Some(from..at + 1),
-                Some((_, false)) | None => {}
-            },
+            b'}' if counts(at) => {
+                if let Some((from, true)) = open.pop() {
+                    return Some(from..at + 1);
+                }
+            }
             _ => {}
         }
     }

@@ -1,0 +1,210 @@
+//! What a refusal says, read by people and models: a golden file, and rules that hold for every refusal there is.
+
+use super::{
+    lists,
+    tree::{verdict, workdir},
+};
+use crate::gate::{Denial, check_in};
+use expect_test::expect_file;
+use std::fmt::Write as _;
+
+/// One line of each sort, in the order in which kinds are looked for.
+const LINES: &[&str] = &[
+    "",
+    "cat a\0b",
+    "cat docs/it's.md",
+    "git log --grep=\"fix",
+    "cat README.md \\",
+    "git log | head -20",
+    "git log --oneline -- src | head -n 5",
+    "cat README.md | grep TODO",
+    "cat README.md | wc -l",
+    "git log | grep fix",
+    "cd src && grep -rn fn .",
+    "cd src && git status",
+    "cd src && cat lib.rs",
+    "cd src; ls",
+    "git diff && git log",
+    "git log; git diff",
+    "git log\ngit diff",
+    "git status &",
+    "grep -rn x src 2>/dev/null",
+    "git log > log.txt",
+    "wc -l < README.md",
+    "cat $HOME/.bashrc",
+    "cat ${HOME}/x",
+    "cat `id`",
+    "cat \"$(id)\"",
+    "grep -E (a|b) README.md",
+    "grep -rn a|b src",
+    "grep -rn a;b src",
+    "git log --format=%an<%ae>",
+    "git log -- :(exclude)docs",
+    "cat ~/.netrc",
+    "git log # recent",
+    "cat README.md\r",
+    "cat weird (1).txt",
+    "find . -name x",
+    "sed -n 1,20p README.md",
+    "rg TODO",
+    "less README.md",
+    "rm -rf .",
+    "./git status",
+    "Cat README.md",
+    "sudo cat README.md",
+    "GIT_PAGER=x git log",
+    "\"git log\" -3",
+    "egrep 'a|b' README.md",
+    "g\u{456}t status",
+    "ca\u{200b}t README.md",
+    "git",
+    "git checkout dev",
+    "git -C src status",
+    "git -c core.pager=./x log",
+    "git blame README.md",
+    "git push",
+    "git ls-files",
+    "git STATUS",
+    "git stash list",
+    "git log --output=x",
+    "grep -R TODO .",
+    "grep -Rn TODO .",
+    "wc --lin README.md",
+    "tail -f CHANGELOG.md",
+    "tail -5f CHANGELOG.md",
+    "ls -aR",
+    "ls -lL src",
+    "git log -pw",
+    "git status -v",
+    "git branch -D topic",
+    "git log --show-signature",
+    "git diff --no-index a b",
+    "git log --foo",
+    "git diff --ext-diff",
+    "ls --ignore=x",
+    "git branch --column",
+    "head -n x README.md",
+    "head README.md -n",
+    "git log --format %h",
+    "git log --oneline=yes",
+    "ls --sort=foo",
+    "git log --format='%h %G?'",
+    "git log --format=%G?",
+    "git branch --format='%(describe)'",
+    "git branch --sort=signature",
+    "git log --format=%q",
+    "git branch --merged -a",
+    "git diff --submodule=log",
+    "grep -rn --include=*.{rs,toml} fn .",
+    "grep -rn x --include=.git .",
+    "git log -S ''",
+    "git branch topic",
+    "grep TODO",
+    "grep",
+    "cat",
+    "cat -",
+    "cat ''",
+    "git log {main,dev}",
+    "git log .hidden",
+    "git log -- ':(attr:x)y'",
+    "cat /home/u/shop/README.md",
+    "cat /etc/passwd",
+    "git show HEAD:/etc/passwd",
+    "cat ../other/x",
+    "cat link-out",
+    "git log ..",
+    "cat .git/config",
+    "cat settings.ini",
+    "cat dangling",
+    "cat pipe",
+    "ls *.rs",
+    "cat src/*.rs",
+    "cat src/{main,lib}.rs",
+    "cat '$HOME/x'",
+    "cat 'x\u{202e}y*'",
+];
+
+fn denial(line: &str) -> Denial {
+    verdict(line).expect_err(line)
+}
+
+#[test]
+fn refusals_read_as_they_were_reviewed() {
+    let mut text = String::new();
+    for line in LINES {
+        let Denial { kind, argument, message, hint } = denial(line);
+        let argument = argument.map_or("none".into(), |argument| format!("{argument:?}"));
+        writeln!(text, "{line:?}\n  {} {argument}\n  {message}", kind.name()).unwrap();
+        if let Some(hint) = hint {
+            writeln!(text, "  Instead: {hint}").unwrap();
+        }
+        text.push('\n');
+    }
+    assert!(LINES.len() >= 60);
+    expect_file!["../../../../tests/gate/refusals.txt"].assert_eq(&text);
+}
+
+fn all_refused() -> Vec<&'static str> {
+    lists::denied().into_iter().map(|(_, line)| line).chain(LINES.iter().copied()).collect()
+}
+
+#[test]
+fn every_whole_line_in_a_hint_passes_the_gate() {
+    for refused in all_refused() {
+        let Some(hint) = denial(refused).hint else { continue };
+        for line in hint.split('`').skip(1).step_by(2).filter(|line| line.contains(' ') || *line == "ls") {
+            if ["cat", "git", "grep", "head", "ls", "tail", "wc"].iter().any(|program| line.starts_with(program)) {
+                assert!(check_in(line, workdir().path()).is_ok(), "{refused}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_refusal_prints_as_itself_and_ends_without_a_period() {
+    for refused in all_refused() {
+        let Denial { message, hint, .. } = denial(refused);
+        for text in core::iter::once(message).chain(hint) {
+            assert!(
+                !text.is_empty() && !text.ends_with('.') && text.chars().all(|c| !c.is_control() || c == '\n'),
+                "{refused}: {text}"
+            );
+            assert!(crate::show::is_visible(&text.replace('\n', "")), "{refused}: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_refusal_that_is_about_a_word_names_it() {
+    for (kind, line) in lists::denied() {
+        let Denial { argument, .. } = denial(line);
+        // The word itself, its quotes removed, or the sign in it.
+        let unquoted = line.replace(['\'', '"', '\\'], "");
+        let is_named =
+            argument.as_ref().is_none_or(|argument| unquoted.contains(&argument.replace(['\'', '"', '\\'], "")));
+        assert!(is_named, "{kind:?} {line}: {argument:?}");
+    }
+}
+
+#[test]
+fn the_first_kind_in_the_order_is_told_and_within_it_the_leftmost_word() {
+    let check = |line: &str, kind: &str, argument: &str| {
+        let denial = denial(line);
+        assert_eq!((denial.kind.name(), denial.argument.as_deref()), (kind, Some(argument)), "{line}");
+    };
+    check("cat /etc/passwd --foo", "option", "--foo");
+    check("cat --foo --bar", "option", "--foo");
+    check("head -n x --foo ../y", "option", "--foo");
+    check("head -n x ''", "option_value", "x");
+    check("head ../x '' /y", "operand", "");
+    check("cat ../x /y .git", "path_absolute", "/y");
+    check("cat .git ../x", "path_outside", "../x");
+    check("cat pipe link-out settings.ini", "path_outside", "link-out");
+    check("cat pipe dangling settings.ini", "path_git", "settings.ini");
+    check("cat '*.x' pipe dangling", "path_link", "dangling");
+    check("cat '*.x' pipe", "path_special", "pipe");
+    check("cat link-out link-abs-out", "path_outside", "link-out");
+    check("cat .git; ls", "shell_syntax", ";");
+    check("rm --foo | x", "shell_syntax", "|");
+    check("git foo --bar", "verb", "foo");
+}
