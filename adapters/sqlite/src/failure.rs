@@ -1,0 +1,102 @@
+//! What can go wrong with the database, in words for people: what happened and what to do. Details go to the log; no
+//! stored text does.
+
+use owl_domain::ports::StoreError;
+use rusqlite::ErrorCode;
+
+/// Why a change was not made or a question not answered. Whatever it was, nothing was stored.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// SQLite's own.
+    Sql(rusqlite::Error),
+    /// A row holds what this Owl cannot read.
+    Unreadable {
+        /// Which kind of value.
+        what: &'static str,
+    },
+    /// What was to be changed is not there, or is closed.
+    Gone {
+        /// What.
+        what: &'static str,
+    },
+    /// The store was closed.
+    Closed,
+    /// A defect: the closure panicked. Its transaction was rolled back.
+    Panicked,
+}
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl Failure {
+    /// Logs it, and says it in words.
+    pub(crate) fn told(self, file: &str) -> StoreError {
+        let error = StoreError { file: file.into(), reason: self.reason() };
+        match self {
+            Self::Sql(source) => tracing::error!(%error, source = %described(&source), "the database failed"),
+            Self::Closed => tracing::debug!(%error, "the database is closed"),
+            Self::Unreadable { .. } | Self::Gone { .. } | Self::Panicked => {
+                tracing::error!(%error, "the database failed");
+            }
+        }
+        error
+    }
+
+    /// Says whether the file itself is damaged.
+    pub(crate) fn is_damage(&self) -> bool {
+        matches!(self, Self::Sql(error) if matches!(code(error), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)))
+    }
+
+    fn reason(&self) -> String {
+        match self {
+            Self::Sql(error) => sql_reason(error),
+            Self::Unreadable { what } => format!(
+                "holds {what} that this Owl cannot read; use the Owl that wrote it, or put a sound copy in its place"
+            ),
+            Self::Gone { what } => format!("does not hold {what} any more"),
+            Self::Closed => "is closed: the daemon is stopping".into(),
+            Self::Panicked => "was not changed: this is a defect in Owl, and the daemon's log tells more".into(),
+        }
+    }
+}
+
+fn code(error: &rusqlite::Error) -> Option<ErrorCode> {
+    error.sqlite_error_code()
+}
+
+/// SQLite's own words and its extended code. Never the statement's values: they are people's texts.
+pub(crate) fn described(error: &rusqlite::Error) -> String {
+    match error {
+        rusqlite::Error::SqliteFailure(failure, message) => {
+            format!("{} (SQLite code {})", message.as_deref().unwrap_or("no message"), failure.extended_code)
+        }
+        other => other.to_string(),
+    }
+}
+
+fn sql_reason(error: &rusqlite::Error) -> String {
+    let reason = match code(error) {
+        Some(ErrorCode::DiskFull) => "could not be written: the disk is full; free some space, then try again",
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
+            "could not be written: it or its directory is read-only; make both writable for this user, then try again"
+        }
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            "is damaged; stop the daemon, keep a copy of the file, and put a sound copy in its place, or move it away to begin anew"
+        }
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed) => {
+            "is locked by another program; end that program, then try again"
+        }
+        Some(ErrorCode::CannotOpen) => {
+            "could not be opened; see that it and its directory exist and belong to this user"
+        }
+        Some(ErrorCode::SystemIoFailure) => {
+            "could not be read or written: the disk or its file system failed; see the system's log, then try again"
+        }
+        Some(ErrorCode::OutOfMemory) => "could not be read: there is not enough memory",
+        _ => return format!("could not be read or written: {}", described(error)),
+    };
+    reason.into()
+}
