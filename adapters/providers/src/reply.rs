@@ -108,6 +108,9 @@ impl HttpReply {
                     Ok(Progress::More) => {}
                     Ok(Progress::Whole(mut whole)) => {
                         whole.usage = self.spent.plus(whole.usage);
+                        if let State::Read(stream) = std::mem::replace(&mut self.state, State::Ended) {
+                            drop(tokio::spawn(stream.events.drain()));
+                        }
                         self.end(Piece::Whole(whole));
                     }
                     Err(cut) => self.cut(&cut),

@@ -9,12 +9,15 @@ use std::{
     task::{Context, Poll},
     time::Duration,
 };
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep, timeout};
 
 /// The most bytes between two empty lines. sse-stream caps nothing, and a line without an end would fill the memory.
 pub(crate) const EVENT_BYTES: usize = 8 * 1024 * 1024;
 /// The most bytes of one reply.
 pub(crate) const REPLY_BYTES: usize = 64 * 1024 * 1024;
+
+/// How long a body may take from the end sign to its end.
+const DRAINED_WITHIN: Duration = Duration::from_secs(2);
 
 /// Why no further event comes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,6 +95,16 @@ impl Events {
                 None => return Err(ReadFault::Ended),
             }
         }
+    }
+}
+
+impl Events {
+    /// Reads what is left after the end sign, for a moment: only a body at its end gives its connection back, and the
+    /// next request is spared a handshake.
+    pub(crate) async fn drain(mut self) {
+        let to_the_end = async { while self.next().await.is_ok() {} };
+        // A service that keeps its stream open loses the connection, and nothing else.
+        timeout(DRAINED_WITHIN, to_the_end).await.unwrap_or_default();
     }
 }
 

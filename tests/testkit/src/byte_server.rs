@@ -10,9 +10,12 @@ use std::{
     time::Duration,
 };
 
-/// What is done with one request, in order; then the connection is closed.
+/// What is done with one request, in order; then the connection is closed, unless it is kept.
 #[derive(Debug, Clone, Default)]
-pub struct Script(Vec<Act>);
+pub struct Script {
+    acts: Vec<Act>,
+    kept: bool,
+}
 
 #[derive(Debug, Clone)]
 enum Act {
@@ -49,7 +52,15 @@ impl Script {
         Self::chunked_and_cut(events, size).send("0\r\n\r\n")
     }
 
-    /// Likewise, but without the chunk that would end it: the client sees a broken connection.
+    /// Answers 200 with an event stream in one chunk; the next request may come on the same connection.
+    pub fn chunked_and_kept(events: impl AsRef<[u8]>) -> Self {
+        let events = events.as_ref();
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+        let script = Self::new().send(head).send(format!("{:x}\r\n", events.len())).send(events).send("\r\n0\r\n\r\n");
+        Self { kept: true, ..script }
+    }
+
+    /// Likewise, but closed, and without the chunk that would end it: the client sees a broken connection.
     pub fn chunked_and_cut(events: impl AsRef<[u8]>, size: usize) -> Self {
         let mut bytes = Vec::from(
             &b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n"[..],
@@ -65,7 +76,7 @@ impl Script {
     /// Sends bytes.
     #[must_use]
     pub fn send(mut self, bytes: impl AsRef<[u8]>) -> Self {
-        self.0.push(Act::Send(bytes.as_ref().to_vec()));
+        self.acts.push(Act::Send(bytes.as_ref().to_vec()));
         self
     }
 
@@ -78,21 +89,21 @@ impl Script {
     /// Does nothing for a while.
     #[must_use]
     pub fn pause(mut self, time: Duration) -> Self {
-        self.0.push(Act::Pause(time));
+        self.acts.push(Act::Pause(time));
         self
     }
 
     /// Does nothing until the signal is given.
     #[must_use]
     pub fn wait_for(mut self, signal: &Signal) -> Self {
-        self.0.push(Act::Await(signal.clone()));
+        self.acts.push(Act::Await(signal.clone()));
         self
     }
 
     /// Does nothing until the client has gone.
     #[must_use]
     pub fn hold(mut self) -> Self {
-        self.0.push(Act::Hold);
+        self.acts.push(Act::Hold);
         self
     }
 }
@@ -171,6 +182,7 @@ struct Shared {
 struct State {
     scripts: Vec<Script>,
     recorded: Vec<Recorded>,
+    connections: usize,
     over: bool,
 }
 
@@ -184,9 +196,12 @@ impl ByteServer {
         let accepting = Arc::clone(&shared);
         thread::spawn(move || {
             while let Ok((connection, _)) = listener.accept() {
-                if lock(&accepting.state).over {
+                let mut state = lock(&accepting.state);
+                if state.over {
                     return;
                 }
+                state.connections += 1;
+                drop(state);
                 let shared = Arc::clone(&accepting);
                 // A client may leave in the middle of a script: that ends the script.
                 thread::spawn(move || shared.serve(connection).unwrap_or_default());
@@ -215,6 +230,11 @@ impl ByteServer {
         std::mem::take(&mut lock(&self.shared.state).recorded)
     }
 
+    /// Returns how many connections were made.
+    pub fn connections(&self) -> usize {
+        lock(&self.shared.state).connections
+    }
+
     /// Waits until there are that many requests. Blocks its thread: in an async test use `spawn_blocking`.
     pub fn wait_for_requests(&self, many: usize) {
         let mut state = lock(&self.shared.state);
@@ -236,29 +256,35 @@ impl Shared {
     fn serve(&self, connection: TcpStream) -> io::Result<()> {
         connection.set_nodelay(true)?;
         let mut reader = BufReader::new(connection.try_clone()?);
-        let Some(request) = read_request(&mut reader)? else { return Ok(()) };
-        let script = {
-            let mut state = lock(&self.state);
-            state.recorded.push(request);
-            self.changed.notify_all();
-            match state.scripts.len() {
-                0 => Script::new(),
-                1 => state.scripts.first().cloned().unwrap_or_default(),
-                _ => state.scripts.remove(0),
-            }
-        };
-        let mut writer = &connection;
-        for act in script.0 {
-            match act {
-                Act::Send(bytes) => writer.write_all(&bytes)?,
-                Act::Pause(time) => thread::sleep(time),
-                Act::Await(signal) => signal.wait(),
-                Act::Hold => {
-                    io::copy(&mut reader, &mut io::sink())?;
+        while let Some(request) = read_request(&mut reader)? {
+            let script = self.script_for(request);
+            let mut writer = &connection;
+            for act in script.acts {
+                match act {
+                    Act::Send(bytes) => writer.write_all(&bytes)?,
+                    Act::Pause(time) => thread::sleep(time),
+                    Act::Await(signal) => signal.wait(),
+                    Act::Hold => {
+                        io::copy(&mut reader, &mut io::sink())?;
+                    }
                 }
+            }
+            if !script.kept {
+                break;
             }
         }
         connection.shutdown(Shutdown::Both)
+    }
+
+    fn script_for(&self, request: Recorded) -> Script {
+        let mut state = lock(&self.state);
+        state.recorded.push(request);
+        self.changed.notify_all();
+        match state.scripts.len() {
+            0 => Script::new(),
+            1 => state.scripts.first().cloned().unwrap_or_default(),
+            _ => state.scripts.remove(0),
+        }
     }
 }
 

@@ -120,3 +120,18 @@ async fn what_is_sent_is_what_the_service_asks_for() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_connection_is_used_again_after_a_whole_reply() {
+    let providers = providers_at(PACE);
+    for provider in BOTH {
+        let server = ByteServer::start([Script::chunked_and_kept(a_reply(provider))]);
+        // The body's end is read in the background: it may not be there yet when the next question comes at once.
+        let mut asked = 0;
+        while asked == server.connections() {
+            assert!(asked < 50, "each of {asked} requests made a connection of its own");
+            ask(&providers, provider, &server).await.whole();
+            asked += 1;
+        }
+    }
+}
