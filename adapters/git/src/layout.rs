@@ -88,8 +88,11 @@ fn without_dot_git(directory: &Path) -> Layout {
             Some(_) | None => Layout::Bare,
         };
     }
-    let has_dot_git = |above: &&Path| fs::symlink_metadata(above.join(".git")).is_ok();
-    match directory.ancestors().skip(1).find(has_dot_git) {
+    let is_root = |above: &&Path| {
+        let there = fs::symlink_metadata(above.join(".git")).is_ok();
+        there && matches!(layout(above), Layout::Root(_) | Layout::Submodule(_))
+    };
+    match directory.ancestors().skip(1).find(is_root) {
         Some(root) => Layout::Inside(root.into()),
         None => Layout::No("there is no `.git`".into()),
     }

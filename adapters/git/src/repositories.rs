@@ -141,10 +141,14 @@ impl Repositories for GitRepositories {
             return Ok(Vec::new());
         }
         let at = self.at(&project.name, &project.pins, Borrowed::AsBefore).await?;
-        let root = worktrees::told_of_root(&self.git, &at).await?;
+        let root = worktrees::told_of(&self.git, &at).await?;
         let linked = worktrees::told_of_linked(&self.git, &at).await?;
         let project = project.clone();
-        Ok(waiting(move || worktrees::worktrees(&project, &root, &linked)).await)
+        let mut worktrees = waiting(move || worktrees::worktrees(&project, &root, &linked)).await;
+        for worktree in &mut worktrees {
+            worktrees::ask_again(&self.git, &at.common_dir, worktree).await;
+        }
+        Ok(worktrees)
     }
 
     async fn home(&self, workdir: &Workdir, registered: &[Project]) -> Result<GitHome, RepositoryError> {

@@ -25,8 +25,8 @@ pub(crate) struct Told {
     locked: bool,
 }
 
-/// Asks git for what is checked out at the root that it works in.
-pub(crate) async fn told_of_root(git: &Git, at: &At) -> Result<Told, GitFailed> {
+/// Asks git for what is checked out in the work tree that it works in.
+pub(crate) async fn told_of(git: &Git, at: &At) -> Result<Told, GitFailed> {
     let (branch, head) = tokio::try_join!(
         git.run(at, &["symbolic-ref", "--quiet", "HEAD"]),
         git.run(at, &["rev-parse", "--verify", "--quiet", "HEAD"]),
@@ -34,6 +34,24 @@ pub(crate) async fn told_of_root(git: &Git, at: &At) -> Result<Told, GitFailed> 
     let line = |answer: Answer| String::from_utf8(answer.stdout).unwrap_or_default().trim_end().to_owned();
     let branch = line(branch).strip_prefix(HEADS).and_then(|name| BranchName::new(name).ok());
     Ok(Told { path: at.work_tree.clone(), branch, head: CommitId::new(line(head)).ok(), locked: false })
+}
+
+/// Asks git in the worktree itself, where the list told nothing that could be matched: an older git writes down a
+/// relative path as it stands.
+pub(crate) async fn ask_again(git: &Git, common_dir: &Path, worktree: &mut Worktree) {
+    if worktree.branch.is_some() || worktree.head.is_some() {
+        return;
+    }
+    let pins = &worktree.workdir.pins;
+    let at = At {
+        git_dir: pins.git_dir.path.as_str().into(),
+        work_tree: pins.work_tree.path.as_str().into(),
+        common_dir: common_dir.into(),
+    };
+    // One that went away meanwhile is listed without them.
+    if let Ok(told) = told_of(git, &at).await {
+        (worktree.branch, worktree.head) = (told.branch, told.head);
+    }
 }
 
 /// Asks git for the linked worktrees; not at all when there are none.

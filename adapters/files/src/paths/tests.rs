@@ -1,10 +1,9 @@
 //! One table of words over one tree, for each way of looking up: both must tell the same.
 
 use super::*;
-use nix::{
-    sys::stat::{Mode, SFlag, mknod},
-    unistd::mkfifo,
-};
+#[cfg(target_os = "linux")]
+use nix::sys::stat::{SFlag, mknod};
+use nix::{sys::stat::Mode, unistd::mkfifo};
 use owl_domain::{ports::Hidden, project::Pin, text::ProjectName};
 use pretty_assertions::assert_eq;
 use std::{
@@ -351,6 +350,7 @@ async fn special_files_are_told_and_never_woken() {
     tree.link("to-pipe", "pipe");
     tree.check(&[("pipe", "Fifo pipe"), ("to-pipe", "Fifo pipe"), ("sock", "Socket sock")]).await;
     // Only a privileged user may make one.
+    #[cfg(target_os = "linux")]
     if mknod(&tree.root.join("zero"), SFlag::S_IFCHR, Mode::S_IRWXU, nix::sys::stat::makedev(1, 5)).is_ok() {
         tree.check(&[("zero", "Device zero")]).await;
     }

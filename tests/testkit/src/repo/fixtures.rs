@@ -1,10 +1,9 @@
 //! The directories that the gate's examples speak of, side by side under one parent, with secrets beside them.
 
 use super::{Git, history, write};
-use nix::{
-    sys::stat::{Mode, SFlag, makedev, mknod},
-    unistd::mkfifo,
-};
+#[cfg(target_os = "linux")]
+use nix::sys::stat::{SFlag, makedev, mknod};
+use nix::{sys::stat::Mode, unistd::mkfifo};
 use std::{
     ffi::OsStr,
     fs,
@@ -184,6 +183,7 @@ fn special(root: &Path) -> UnixListener {
     mkfifo(&root.join("pipe"), Mode::S_IRUSR | Mode::S_IWUSR).unwrap();
     mkfifo(&root.join("src/pipe2"), Mode::S_IRUSR | Mode::S_IWUSR).unwrap();
     // Only a privileged user may make a device.
+    #[cfg(target_os = "linux")]
     mknod(&root.join("zero.dev"), SFlag::S_IFCHR, Mode::S_IRUSR, makedev(1, 5)).unwrap_or_default();
     UnixListener::bind(root.join("sock")).unwrap()
 }

@@ -14,7 +14,7 @@ use std::{
 };
 
 /// What a person may ask of git in a chat, and what must come out the same as without Owl.
-const ASKED: [&str; 14] = [
+pub(super) const ASKED: [&str; 14] = [
     "status --porcelain=v2 --branch",
     "status --short --branch",
     "status",
@@ -31,7 +31,7 @@ const ASKED: [&str; 14] = [
     "log -g --oneline -n 5",
 ];
 
-async fn in_home(home: &GitHome, words: &str) -> String {
+pub(super) async fn in_home(home: &GitHome, words: &str) -> String {
     let git = OwlGit::new(Spawner::start().unwrap(), &git());
     let words: Vec<_> = words.split(' ').collect();
     match git.run(&at(home), &words).await.unwrap().succeeded() {

@@ -137,6 +137,28 @@ async fn nothing_that_a_repository_names_is_started_and_nothing_is_written_there
 }
 
 #[tokio::test]
+async fn what_the_chats_git_is_given_starts_nothing_either() {
+    let trap = Trap::new();
+    trap.arm();
+    trap.repo.write("README.md", "changed\n");
+    trap.repo.write("sub/.gitattributes", "* filter=evil diff=evil\n");
+    trap.repo.write("untracked.txt", "x\n");
+    let before = all(trap.repo.root());
+    let host = Host::new();
+    let project = host.register("p", trap.repo.root()).await;
+    let home = host.home(&project).await;
+    let linked = host.repositories.worktrees(&project).await.unwrap().remove(1);
+    let linked = host.repositories.home(&linked.workdir, &[]).await.unwrap();
+    for home in [home, linked] {
+        for words in super::home::ASKED.into_iter().chain(["log -1", "log -p -S terms", "show --stat", "branch -a"]) {
+            super::home::in_home(&home, words).await;
+            assert_eq!(trap.marks(), Vec::<String>::new(), "git {words}");
+        }
+    }
+    assert!(all(trap.repo.root()) == before, "something was written");
+}
+
+#[tokio::test]
 async fn a_missing_object_is_not_fetched() {
     let trap = Trap::new();
     let blob = trap.repo.git(["rev-parse", &format!("HEAD:{FILE}")]);

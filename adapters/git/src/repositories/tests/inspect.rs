@@ -87,6 +87,9 @@ async fn a_directory_without_a_repository_is_none() {
     fs::create_dir_all(repo.beside("empty")).unwrap();
     assert!(not_git(&repo.beside("plain")).await.contains("holds no repository"));
     assert!(not_git(&repo.beside("empty")).await.contains("there is no `.git`"));
+    // What only looks like one higher up makes no root.
+    fs::create_dir_all(repo.beside("plain/src")).unwrap();
+    assert!(not_git(&repo.beside("plain/src")).await.contains("there is no `.git`"));
 }
 
 #[tokio::test]

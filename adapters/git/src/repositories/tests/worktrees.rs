@@ -135,3 +135,18 @@ async fn a_project_that_is_gone_or_replaced_has_none() {
     assert_eq!(host.repositories.worktrees(&project).await.unwrap(), []);
     assert!(!host.repositories.is_as_registered(&project).await);
 }
+
+#[tokio::test]
+async fn one_whose_files_name_each_other_by_relative_paths_is_found() {
+    let repo = TempRepo::with_commit();
+    let linked = add(&repo, "linked", &["-b", "linked"]);
+    fs::write(linked.join(".git"), "gitdir: ../repo/.git/worktrees/linked\n").unwrap();
+    repo.write(".git/worktrees/linked/gitdir", "../../../../linked/.git\n");
+    let host = Host::new();
+    let project = host.register("p", repo.root()).await;
+    let worktrees = host.repositories.worktrees(&project).await.unwrap();
+    assert_eq!(worktrees[1].workdir.path(), &crate::testing::abs(&linked));
+    assert_eq!(worktrees[1].branch.as_ref().map(|branch| branch.as_str()), Some("linked"));
+    assert_eq!(worktrees[1].head, worktrees[0].head);
+    host.repositories.home(&worktrees[1].workdir, &[]).await.unwrap();
+}
