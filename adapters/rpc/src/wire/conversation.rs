@@ -82,6 +82,15 @@ pub struct ConversationView {
     pub proposals: Vec<Proposal>,
 }
 
+/// A page of Items, ascending.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ItemsPage {
+    /// The Items.
+    pub items: Vec<super::Item>,
+    /// Whether there are more in the direction that was asked for.
+    pub has_more: bool,
+}
+
 /// Where text was found.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Found {

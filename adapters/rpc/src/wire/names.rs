@@ -5,7 +5,7 @@ use owl_domain::{
     conversation::{CommandEnd, CommandOutcome, ConversationState, Part},
     gate::{Confinement, DenialKind},
     provider::{Provider, TurnErrorKind},
-    turn::{EventBody, OnConsent},
+    turn::OnConsent,
 };
 use schemars::{Schema, SchemaGenerator, json_schema};
 
@@ -88,8 +88,6 @@ lists! {
     key_source_or_null = one_of_or_null(["keychain", "file", "environment"]);
     /// The gate's answer.
     verdict = one_of(["allowed", "denied"]);
-    /// The durable events.
-    event_type = one_of(EventBody::NAMES);
     /// Why a stream ended.
     closed_reason = one_of(["stopping", "deleted"]);
 }

@@ -1,0 +1,63 @@
+//! The methods of the API, one file per noun: parse, call the service, map the error. No rule of Owl's is here (D7).
+
+mod chat;
+mod commands;
+mod consent;
+mod conversations;
+mod events;
+mod fields;
+mod policy;
+mod projects;
+mod providers;
+mod system;
+
+pub use system::{Health, Report};
+
+use crate::{live::LiveTexts, table::Table, wire::System};
+use owl_domain::{
+    conversation::ConversationService, judge::Judge, ports::Clock, ports::Events, project::ProjectService,
+    provider::ProviderService, turn::ChatService,
+};
+use std::sync::Arc;
+
+/// What the methods call.
+pub struct Api {
+    /// Sends, answers, waits.
+    pub chat: Arc<ChatService>,
+    /// Conversations and the record of commands.
+    pub conversations: Arc<ConversationService>,
+    /// Projects and workdirs.
+    pub projects: Arc<ProjectService>,
+    /// Providers and their models.
+    pub providers: Arc<ProviderService>,
+    /// The gate with its facts.
+    pub judge: Arc<Judge>,
+    /// Stored events.
+    pub events: Arc<dyn Events>,
+    /// Text on its way.
+    pub live: Arc<LiveTexts>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// What the daemon is.
+    pub system: System,
+    /// How the daemon is.
+    pub health: Arc<dyn Health>,
+}
+
+/// Returns the table of all methods.
+pub fn table(api: &Arc<Api>) -> Table {
+    let mut table = Table::new();
+    system::add(&mut table, api);
+    projects::add(&mut table, api);
+    conversations::add(&mut table, api);
+    chat::add(&mut table, api);
+    events::add(&mut table, api);
+    consent::add(&mut table, api);
+    policy::add(&mut table, api);
+    commands::add(&mut table, api);
+    providers::add(&mut table, api);
+    table
+}
+
+#[cfg(test)]
+mod tests;
