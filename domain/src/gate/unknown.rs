@@ -180,7 +180,11 @@ pub(super) fn letter(rule: &Rule, word: &str, name: &str, at: usize) -> Refusal 
     let is_number = rule.number.is_some() && others.len() < letters.len();
     if !is_number {
         let message = format!("{} is not an option of {} here", tick(name), rule.covers());
-        return Refusal::about(DenialKind::Option, word, message);
+        let refusal = Refusal::about(DenialKind::Option, word, message);
+        // `grep '->' src`: what cannot be letters was meant as the pattern.
+        let is_pattern = rule.program == Program::Grep && !letters.bytes().all(|b| b.is_ascii_alphanumeric());
+        let pattern = Suggestion::replaced("if it is the pattern", at, 1, vec!["-e".into(), word.into()]);
+        return if is_pattern { refusal.suggest(vec![pattern]) } else { refusal };
     }
     let message =
         format!("{} is not an option of {} here; a number stands alone, such as `-5`", tick(word), rule.covers());

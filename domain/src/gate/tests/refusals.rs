@@ -82,6 +82,7 @@ const LINES: &[&str] = &[
     "git log --foo",
     "git diff --ext-diff",
     "ls --ignore=x",
+    "grep '->' src/lib.rs",
     "git branch --column",
     "head -n x README.md",
     "head README.md -n",

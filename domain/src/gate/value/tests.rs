@@ -4,10 +4,10 @@ use pretty_assertions::assert_eq;
 #[test]
 fn values_are_of_their_type() {
     let good = |value: Value, texts: &[&str]| {
-        texts.iter().for_each(|text| assert!(check(value, text).is_ok(), "{value:?} {text}"))
+        texts.iter().for_each(|text| assert!(check(value, text).is_ok(), "{value:?} {text}"));
     };
     let bad = |value: Value, texts: &[&str]| {
-        texts.iter().for_each(|text| assert!(check(value, text).is_err(), "{value:?} {text}"))
+        texts.iter().for_each(|text| assert!(check(value, text).is_err(), "{value:?} {text}"));
     };
     good(Value::Text, &["", "anything", "-x", "a\nb", "%G?"]);
     good(Value::Number, &["0", "5", "9999999999"]);
