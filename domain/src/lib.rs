@@ -10,11 +10,13 @@
 
 extern crate alloc;
 
+pub mod account;
 pub mod consent;
 pub mod conversation;
 pub mod gate;
 pub mod git_names;
 pub mod ids;
+pub mod job;
 pub mod judge;
 pub mod limits;
 pub mod permissions;

@@ -1,29 +1,45 @@
 //! What the domain needs of the world: one file per port, with the error of each operation.
 
+mod account_settings;
+mod accounts;
+mod checks;
 mod clock;
 mod commands;
 mod conversations;
 mod credentials;
+mod driver;
 mod events;
+mod job_repositories;
+mod jobs;
 mod paths;
 mod projects;
 mod proposals;
 mod providers;
 mod repositories;
+mod run_logs;
+mod runs;
 mod store;
 mod terms;
 mod turns;
 
+pub use account_settings::*;
+pub use accounts::*;
+pub use checks::*;
 pub use clock::*;
 pub use commands::*;
 pub use conversations::*;
 pub use credentials::*;
+pub use driver::*;
 pub use events::*;
+pub use job_repositories::*;
+pub use jobs::*;
 pub use paths::*;
 pub use projects::*;
 pub use proposals::*;
 pub use providers::*;
 pub use repositories::*;
+pub use run_logs::*;
+pub use runs::*;
 pub use store::*;
 pub use terms::*;
 pub use turns::*;
