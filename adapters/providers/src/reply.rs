@@ -13,7 +13,7 @@ use crate::{
 use async_trait::async_trait;
 use owl_domain::{
     ports::{Clock, Reply, Stop},
-    provider::{Broken, BrokenBy, ModelRef, Piece, Retrying, Secret, TurnError, Usage},
+    provider::{Broken, BrokenBy, ModelRef, Piece, ReplyStop, Retrying, Secret, TurnError, Usage},
 };
 use reqwest::header::CONTENT_TYPE;
 use std::{collections::VecDeque, sync::Arc};
@@ -108,6 +108,9 @@ impl HttpReply {
                     Ok(Progress::More) => {}
                     Ok(Progress::Whole(mut whole)) => {
                         whole.usage = self.spent.plus(whole.usage);
+                        if let ReplyStop::Refusal { explanation: Some(text) } = &mut whole.stop {
+                            *text = http::scrub(text, Some(&self.call.key));
+                        }
                         if let State::Read(stream) = std::mem::replace(&mut self.state, State::Ended) {
                             drop(tokio::spawn(stream.events.drain()));
                         }

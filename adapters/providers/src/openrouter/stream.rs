@@ -114,10 +114,10 @@ impl OpenRouterStream {
             "length" => Finish::Length,
             "stop" | "tool_calls" | "function_call" => Finish::Ordinary,
             other => {
-                tracing::warn!(
-                    finish_reason = other,
-                    "a reply finished for a reason that is not known; taken as an end"
-                );
+                // A word is logged, and nothing that a service could put in its place.
+                let is_word = other.len() <= 40 && other.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+                let word = if is_word { other } else { "(no word)" };
+                tracing::warn!(finish_reason = word, "a reply finished for a reason that is not known");
                 Finish::Ordinary
             }
         };

@@ -5,6 +5,7 @@ mod catalogue;
 mod cut;
 mod errors;
 mod keys;
+mod long;
 mod retries;
 mod support;
 mod third_party;
