@@ -37,12 +37,16 @@ impl Failure {
         let error = StoreError { file: file.into(), reason: self.reason() };
         match self {
             Self::Sql(source) => tracing::error!(%error, source = %described(&source), "the database failed"),
-            Self::Closed => tracing::debug!(%error, "the database is closed"),
-            Self::Unreadable { .. } | Self::Gone { .. } | Self::Panicked => {
-                tracing::error!(%error, "the database failed");
-            }
+            // Both happen: a Turn goes on while its Conversation is deleted, a client asks while the daemon stops.
+            Self::Closed | Self::Gone { .. } => tracing::debug!(%error, "the database was not changed"),
+            Self::Unreadable { .. } | Self::Panicked => tracing::error!(%error, "the database failed"),
         }
         error
+    }
+
+    /// Says whether the file is at fault, and not what it was asked for.
+    pub(crate) fn is_the_files(&self) -> bool {
+        matches!(self, Self::Sql(_) | Self::Unreadable { .. })
     }
 
     /// Says whether the file itself is damaged.

@@ -13,9 +13,9 @@ use crate::{
 use owl_domain::{ids::Seq, ports::EventText};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::{
-    fs::OpenOptions,
+    fs::{self, OpenOptions, Permissions},
     io,
-    os::unix::fs::OpenOptionsExt as _,
+    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, mpsc},
     time::Duration,
@@ -24,6 +24,8 @@ use tokio::sync::watch;
 
 const NEWEST: &str = "SELECT ifnull(max(seq), 0) FROM events";
 
+/// The mode of all that holds people's texts (D2).
+const PRIVATE: u32 = 0o600;
 /// How long a connection waits for another one's lock before it gives up.
 const BUSY: Duration = Duration::from_secs(5);
 /// Statements kept ready on a connection: as many as there are in this crate, about.
@@ -146,13 +148,16 @@ pub(crate) fn open(path: &Path, text: Arc<dyn EventText>) -> Result<SqliteStore,
     Ok(SqliteStore::new(database, watch))
 }
 
-/// Creates the file so that nobody else could ever read it; its log gets the same mode from it.
+/// Creates the file so that nobody else could ever read it, or makes one private that is there; its log gets the same
+/// mode from it.
 fn create(path: &Path) -> io::Result<()> {
-    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
-        Ok(_file) => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(error),
+    match OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(path) {
+        Ok(_file) => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(error),
     }
+    let others = fs::metadata(path)?.permissions().mode() & 0o077;
+    if others == 0 { Ok(()) } else { fs::set_permissions(path, Permissions::from_mode(PRIVATE)) }
 }
 
 fn writer(path: &Path) -> rusqlite::Result<Connection> {

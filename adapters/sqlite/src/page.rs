@@ -103,6 +103,11 @@ impl<T> Filling<T> {
         Room::Left
     }
 
+    /// Says whether nothing was added yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
     /// Ends the page with a cursor to the next one.
     pub(crate) fn end(self, list: &List) -> Paged<T> {
         let next = self.last.filter(|_| self.more).map(|keys| list.cursor(keys));

@@ -24,7 +24,7 @@ const SET_ERROR: &str = "INSERT INTO provider_errors (provider, at, status, mess
     ON CONFLICT (provider) DO UPDATE SET at = ?2, status = ?3, message = ?4";
 const REMOVE_ERROR: &str = "DELETE FROM provider_errors WHERE provider = ?1";
 
-/// The ProviderConfigs port over the database.
+/// The `ProviderConfigs` port over the database.
 pub(crate) struct SqliteProviderConfigs(pub(crate) Database);
 
 #[async_trait]

@@ -82,8 +82,11 @@ impl Writing {
             let done = change(&mut under_way)?;
             Ok((done, under_way.commit()?))
         }));
-        let changed = changed.unwrap_or(Err(Failure::Panicked)).map_err(|failure| failure.told(&self.file));
-        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = changed.as_ref().err().cloned();
+        let changed = changed.unwrap_or(Err(Failure::Panicked));
+        let is_the_files = changed.as_ref().err().is_some_and(Failure::is_the_files);
+        let changed = changed.map_err(|failure| failure.told(&self.file));
+        let failed = if is_the_files { changed.as_ref().err().cloned() } else { None };
+        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = failed;
         let (done, newest) = changed?;
         if let Some(newest) = newest {
             self.newest.send_if_modified(|known| {

@@ -7,7 +7,7 @@ use crate::{
     page::{Filling, Keys, List, Room},
     rows,
     search::{Found, searched, spaced},
-    sql::{self, Columns, Go},
+    sql::{self, Go},
 };
 use owl_domain::{
     conversation::{ItemBody, Page, PageError, Paged},
@@ -20,8 +20,8 @@ use rusqlite::{Connection, params};
 /// Best first, then newest. What `bm25` gives is the smaller the better, and the same for the same index.
 const BY_WORDS: &str = "SELECT rowid, rank FROM search
     WHERE search MATCH ?1 AND (rank > ?2 OR (rank = ?2 AND rowid < ?3)) ORDER BY rank, rowid DESC";
-/// For words without a letter or digit, which are in no index: newest first.
-const BY_LOOKING: &str = "SELECT row, 0.0 FROM
+/// For what no indexed word begins with: newest first.
+const BY_LOOKING: &str = "SELECT row FROM
     (SELECT id << 1 AS row FROM items WHERE kind <> 'lookup' AND completed_at IS NOT NULL
      UNION ALL SELECT id << 1 | 1 FROM conversations)
     WHERE row < ?1 ORDER BY row DESC";
@@ -29,6 +29,12 @@ const TITLE: &str = "SELECT title, updated_at FROM conversations WHERE id = ?1";
 
 /// The longest piece of text around what was found, in characters.
 const PIECE: usize = 200;
+/// How much text is looked through for what is in no index: some tenths of a second.
+const LOOKED_THROUGH: usize = 64 * 1024 * 1024;
+/// Texts of a match are short: a title and a piece.
+const SIZE: usize = 4_096;
+/// Stands in a cursor where a rank would, when the page was found by looking.
+const LOOKED: f64 = f64::INFINITY;
 
 /// Returns a page of what holds every word of the query, whatever its case.
 pub(super) async fn find(database: &Database, query: String, page: Page) -> Result<Paged<Match>, PageError> {
@@ -42,16 +48,16 @@ pub(super) async fn find(database: &Database, query: String, page: Page) -> Resu
     Ok(database.read(move |db| found(db, indexed.as_deref(), &words, &list, after, page.limit)).await?)
 }
 
-/// Returns what the index is asked for: each word that has letters or digits, or begins with them.
+/// Returns what the index is asked for: each word that holds letters or digits, or begins with them. The index itself
+/// leaves out words that it does not know as such.
 fn in_index(query: &str) -> Option<String> {
-    let quoted = query
-        .split_whitespace()
-        .filter(|word| word.chars().any(char::is_alphanumeric))
-        .map(|word| format!("\"{}\"*", spaced(word).replace('"', "\"\"")));
-    let quoted: Vec<String> = quoted.collect();
-    (!quoted.is_empty()).then(|| quoted.join(" AND "))
+    let query = query.replace('\0', " ");
+    let words = query.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric));
+    let quoted: Vec<String> = words.map(|word| format!("\"{}\"*", spaced(word).replace('"', "\"\""))).collect();
+    (!quoted.is_empty()).then(|| quoted.join(" "))
 }
 
+/// Asks the index; what it has nothing for may still stand inside a longer word, or hold no letter, and is looked for.
 fn found(
     db: &Connection,
     indexed: Option<&str>,
@@ -60,52 +66,61 @@ fn found(
     after: Option<Keys>,
     limit: u32,
 ) -> Result<Paged<Match>, Failure> {
-    /// Texts of a match are short: a title and a piece.
-    const SIZE: usize = 4_096;
     let mut filling = Filling::new(limit);
-    let add = |row: &mut Columns<'_>| {
-        let number: i64 = row.next()?;
-        let rank: f64 = row.next()?;
-        let Some(found) = look(db, Found::of(number), words)? else {
-            return Ok(Go::On);
-        };
-        Ok(match filling.add(found, [rank.to_bits().cast_signed(), number], SIZE) {
-            Room::Left => Go::On,
-            Room::None => Go::Stop,
-        })
-    };
-    match indexed {
-        Some(indexed) => {
-            let (rank, row) = match after {
-                Some([rank, row]) => (f64::from_bits(rank.cast_unsigned()), row),
-                None => (f64::NEG_INFINITY, i64::MAX),
-            };
-            sql::each(db, BY_WORDS, params![indexed, rank, row], add)?;
+    let after = after.map(|[rank, row]| (f64::from_bits(rank.cast_unsigned()), row));
+    let was_looked_for = after.is_some_and(|(rank, _)| rank == LOOKED);
+    if let Some(indexed) = indexed
+        && !was_looked_for
+    {
+        let (rank, row) = after.unwrap_or((f64::NEG_INFINITY, i64::MAX));
+        sql::each(db, BY_WORDS, params![indexed, rank, row], |row| {
+            let number = row.next()?;
+            let rank: f64 = row.next()?;
+            let place = place(db, Found::of(number))?;
+            Ok(add(&mut filling, place, words, [rank.to_bits().cast_signed(), number]))
+        })?;
+        if after.is_some() || !filling.is_empty() {
+            return Ok(filling.end(list));
         }
-        None => sql::each(db, BY_LOOKING, [after.map_or(i64::MAX, |[_, row]| row)], add)?,
     }
+    let mut looked_through = 0;
+    sql::each(db, BY_LOOKING, [after.map_or(i64::MAX, |(_, row)| row)], |row| {
+        let number = row.next()?;
+        let place = place(db, Found::of(number))?;
+        looked_through += place.as_ref().map_or(0, |place| place.text.len());
+        if looked_through > LOOKED_THROUGH {
+            return Ok(Go::Stop);
+        }
+        Ok(add(&mut filling, place, words, [LOOKED.to_bits().cast_signed(), number]))
+    })?;
     Ok(filling.end(list))
 }
 
+/// Adds a place that holds every word, while the page has room.
+fn add(filling: &mut Filling<Match>, place: Option<Place>, words: &[Vec<char>], keys: Keys) -> Go {
+    match place.and_then(|place| look(place, words)) {
+        None => Go::On,
+        Some(found) => match filling.add(found, keys, SIZE) {
+            Room::Left => Go::On,
+            Room::None => Go::Stop,
+        },
+    }
+}
+
 /// Looks whether a text holds every word, and cuts the piece around the first of them.
-fn look(db: &Connection, found: Found, words: &[Vec<char>]) -> Result<Option<Match>, Failure> {
-    let Some(place) = place(db, found)? else {
-        return Ok(None);
-    };
-    let Some((start, end)) = first(&place.text, words) else {
-        return Ok(None);
-    };
+fn look(place: Place, words: &[Vec<char>]) -> Option<Match> {
+    let (start, end) = first(&place.text, words)?;
     let (before, found, after) = piece(&place.text, start, end);
-    Ok(Some(Match {
+    Some(Match {
         conversation: place.conversation,
-        title: place.title,
         item: place.item.map(|(item, _)| item),
         kind: place.item.map(|(_, kind)| kind),
         at: place.at,
         before: before.into(),
         found: found.into(),
         after: after.into(),
-    }))
+        title: place.title,
+    })
 }
 
 struct Place {

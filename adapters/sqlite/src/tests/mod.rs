@@ -1,6 +1,7 @@
 //! The ports against a real file: what a change writes and tells, who wins, and what is left of it after a restart.
 
-mod smoke;
+mod consent;
+mod turns;
 
 use crate::SqliteStore;
 use owl_domain::{
@@ -108,16 +109,28 @@ impl Owl {
         self.store.proposals().answer(answer, client(), self.now).await
     }
 
-    pub(crate) async fn start(&self, proposal: &Proposal) -> Moved {
+    pub(crate) async fn start(&self, proposal: &Proposal) {
+        assert_eq!(self.try_start(proposal).await, Moved::Won);
+    }
+
+    pub(crate) async fn try_start(&self, proposal: &Proposal) -> Moved {
         self.store.proposals().start(proposal.id, 4_311, self.now).await.unwrap()
     }
 
-    pub(crate) async fn settle(&self, call: CallRef, proposal: &Proposal, outcome: CommandOutcome) -> Moved {
+    pub(crate) async fn settle(&self, call: CallRef, proposal: &Proposal, outcome: CommandOutcome) {
+        assert_eq!(self.try_settle(call, proposal, outcome).await, Moved::Won);
+    }
+
+    pub(crate) async fn try_settle(&self, call: CallRef, proposal: &Proposal, outcome: CommandOutcome) -> Moved {
         let settled = Settled { outcome, told: told("result") };
         self.store.proposals().settle(proposal.id, call, settled, self.now).await.unwrap()
     }
 
-    pub(crate) async fn close(&self, turn: TurnId, ending: Ending) -> Moved {
+    pub(crate) async fn close(&self, turn: TurnId, ending: Ending) {
+        assert_eq!(self.try_close(turn, ending).await, Moved::Won);
+    }
+
+    pub(crate) async fn try_close(&self, turn: TurnId, ending: Ending) -> Moved {
         self.store.turns().close(turn, ending, Usage::default(), self.now).await.unwrap()
     }
 
