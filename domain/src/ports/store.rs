@@ -1,6 +1,7 @@
 //! What every port of rows shares.
 
-use alloc::string::String;
+use alloc::{format, string::String};
+use sha2::{Digest as _, Sha256};
 
 /// The store could not be read or written. Nothing was done; the log has the details.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -29,4 +30,15 @@ pub struct Once {
     pub key: crate::text::ClientKey,
     /// A digest over the other parameters.
     pub parameters: String,
+}
+
+impl Once {
+    /// Binds a key to the other parameters, given in the one form that they have when they are written down.
+    pub fn new(key: crate::text::ClientKey, parameters: &str) -> Self {
+        let mut digest = String::new();
+        for byte in Sha256::digest(parameters.as_bytes()) {
+            digest.push_str(&format!("{byte:02x}"));
+        }
+        Self { key, parameters: digest }
+    }
 }

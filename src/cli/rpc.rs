@@ -1,0 +1,70 @@
+//! `owl rpc`: any method of the daemon, for scripts. With `--follow` a subscription that reconnects and resumes.
+
+use super::{Failed, Out, socket};
+use crate::config::places::Places;
+use clap::Args;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// How long to wait before the daemon is looked for again.
+const RECONNECT: Duration = Duration::from_millis(500);
+
+#[derive(Debug, Args)]
+pub(super) struct Rpc {
+    /// The method, such as system.info; a subscription with --follow
+    method: String,
+    /// Its parameters, a JSON object
+    params: Option<String>,
+    /// Print events until the subscription ends, reconnecting and resuming
+    #[arg(long)]
+    follow: bool,
+}
+
+pub(super) async fn run(command: Rpc, places: &Places, out: &mut Out) -> Result<(), Failed> {
+    let params = match command.params.as_deref() {
+        None => json!({}),
+        Some(text) => serde_json::from_str(text)
+            .ok()
+            .filter(Value::is_object)
+            .ok_or_else(|| Failed::Usage("the parameters must be one JSON object".into()))?,
+    };
+    if command.follow {
+        return follow(places, &command.method, params, out).await;
+    }
+    let answer = socket::one(places, &command.method, params).await?;
+    out.line(&answer.to_string())
+}
+
+/// Prints events as they come. A connection that ends is made again, and the subscription resumes behind the last event
+/// that was printed; it ends when the daemon says that what it watches is over.
+async fn follow(places: &Places, method: &str, mut params: Value, out: &mut Out) -> Result<(), Failed> {
+    let mut client = socket::connect(places).await?;
+    loop {
+        let mut events = client.subscribe(method, params.clone()).await.map_err(|error| socket::failed(&error))?;
+        while let Some(event) = events.next().await {
+            for (member, resumed_by) in [("seq", "after_seq"), ("next_offset", "after_offset"), ("next_after", "after_seq")] {
+                if let Some(number) = event[member].as_i64() {
+                    params[resumed_by] = number.into();
+                }
+            }
+            out.line(&event.to_string())?;
+            let over = matches!(event["reason"].as_str(), Some("deleted" | "finished"));
+            if event["type"] == "stream.closed" && over {
+                return Ok(());
+            }
+            if event["type"] == "stream.lagged" {
+                break;
+            }
+        }
+        client = again(places).await?;
+    }
+}
+
+async fn again(places: &Places) -> Result<owl_rpc::Client, Failed> {
+    loop {
+        match socket::connect(places).await {
+            Err(Failed::NoDaemon(_)) => tokio::time::sleep(RECONNECT).await,
+            other => return other,
+        }
+    }
+}
