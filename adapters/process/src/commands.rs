@@ -48,6 +48,11 @@ impl HostCommands {
         Self::with(spawner, Programs::find(projects), guards, measured, sandbox)
     }
 
+    /// Returns how many commands are at work, or held.
+    pub fn running(&self) -> usize {
+        limits::COMMANDS_RUNNING.saturating_sub(self.places.available_permits())
+    }
+
     fn with(spawner: Spawner, programs: Programs, guards: Guards, measured: Measured, sandbox: Sandbox) -> Self {
         let wall = judge(sandbox, measured);
         let guards = match sandbox {
