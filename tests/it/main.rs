@@ -8,5 +8,6 @@ mod consent;
 mod gate;
 mod grants;
 mod life;
+mod models;
 mod restart;
 mod support;
