@@ -152,7 +152,7 @@ pub(crate) fn load(file: &Path) -> Result<Config, Wrong> {
     }
 }
 
-fn parse(file: &Path, text: &str) -> Result<Config, Wrong> {
+pub(super) fn parse(file: &Path, text: &str) -> Result<Config, Wrong> {
     let raw: RawConfig = strict::read(file, text)?;
     let wrong = |key: &str, message: String| Wrong {
         file: file.into(),

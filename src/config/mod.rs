@@ -8,3 +8,29 @@ pub(crate) mod strict;
 
 /// The one version of both files that this Owl reads.
 pub(crate) const API_VERSION: &str = "codingowl.dev/v1";
+
+#[cfg(test)]
+mod tests {
+    use super::{daemon::RawConfig, project::RawProject};
+    use expect_test::expect_file;
+    use schemars::{JsonSchema, generate::SchemaSettings};
+
+    fn schema<T: JsonSchema>() -> String {
+        let schema = SchemaSettings::draft07().into_generator().into_root_schema_for::<T>();
+        serde_json::to_string_pretty(&schema).unwrap() + "\n"
+    }
+
+    #[test]
+    fn the_schemas_of_both_files_are_those_in_schemas() {
+        expect_file!["../../schemas/config.json"].assert_eq(&schema::<RawConfig>());
+        expect_file!["../../schemas/project.json"].assert_eq(&schema::<RawProject>());
+    }
+
+    #[test]
+    fn the_readmes_configuration_is_one_that_is_read() {
+        let readme = include_str!("../../README.md");
+        let yaml = readme.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+        let read = super::daemon::parse(std::path::Path::new("config.yaml"), yaml);
+        assert_eq!(read, Ok(super::daemon::Config::default()));
+    }
+}
