@@ -6,10 +6,7 @@ use crate::{
     project::Workdir,
     text::AbsPath,
 };
-use alloc::{
-    string::{String, ToString as _},
-    vec::Vec,
-};
+use alloc::{string::String, vec::Vec};
 use core::fmt;
 use sha2::{Digest as _, Sha256};
 
@@ -103,20 +100,25 @@ pub fn digest(
     added: &[usize],
     env: &[(String, String)],
 ) -> Digest {
-    let mut parts = Parts(Sha256::new());
-    parts.push("owl-proposal-1");
-    parts.push(program.as_str());
-    parts.push(workdir.as_str());
-    parts.push(&argv.len().to_string());
-    argv.iter().for_each(|word| parts.push(word));
-    parts.push(&added.len().to_string());
-    added.iter().for_each(|index| parts.push(&index.to_string()));
-    parts.push(&env.len().to_string());
-    let mut variables: Vec<String> = env.iter().map(|(name, value)| [name, "=", value].concat()).collect();
-    variables.sort_unstable();
-    variables.iter().for_each(|variable| parts.push(variable));
-    let mut text = String::from("sha256:");
-    for byte in parts.0.finalize() {
+    let mut parts = Parts(Vec::with_capacity(2_048));
+    parts.push(&["owl-proposal-1"]);
+    parts.push(&[program.as_str()]);
+    parts.push(&[workdir.as_str()]);
+    parts.push_number(argv.len());
+    argv.iter().for_each(|word| parts.push(&[word]));
+    parts.push_number(added.len());
+    added.iter().for_each(|index| parts.push_number(*index));
+    parts.push_number(env.len());
+    if env.is_sorted_by(|a, b| whole(a).le(whole(b))) {
+        env.iter().for_each(|(name, value)| parts.push(&[name, "=", value]));
+    } else {
+        let mut sorted: Vec<_> = env.iter().collect();
+        sorted.sort_unstable_by(|a, b| whole(a).cmp(whole(b)));
+        sorted.into_iter().for_each(|(name, value)| parts.push(&[name, "=", value]));
+    }
+    let mut text = String::with_capacity(71);
+    text.push_str("sha256:");
+    for byte in Sha256::digest(&parts.0) {
         for half in [byte >> 4, byte & 15] {
             text.extend(char::from_digit(u32::from(half), 16));
         }
@@ -124,14 +126,44 @@ pub fn digest(
     Digest(text)
 }
 
-struct Parts(Sha256);
+fn whole((name, value): &(String, String)) -> impl Iterator<Item = u8> {
+    name.bytes().chain([b'=']).chain(value.bytes())
+}
+
+/// What is hashed: each part behind its length, so that no two lists give the same bytes.
+struct Parts(Vec<u8>);
 
 impl Parts {
-    fn push(&mut self, part: &str) {
-        self.0.update(part.len().to_string());
-        self.0.update(":");
-        self.0.update(part);
-        self.0.update(",");
+    /// Writes one part, which is these pieces together.
+    fn push(&mut self, pieces: &[&str]) {
+        self.push_digits(pieces.iter().map(|piece| piece.len()).sum());
+        self.0.push(b':');
+        pieces.iter().for_each(|piece| self.0.extend_from_slice(piece.as_bytes()));
+        self.0.push(b',');
+    }
+
+    /// Writes a number as a part.
+    fn push_number(&mut self, number: usize) {
+        let digits = number.checked_ilog10().unwrap_or(0) as usize + 1;
+        self.push_digits(digits);
+        self.0.push(b':');
+        self.push_digits(number);
+        self.0.push(b',');
+    }
+
+    fn push_digits(&mut self, number: usize) {
+        let from = self.0.len();
+        let mut rest = number;
+        loop {
+            self.0.push(b'0' + (rest % 10) as u8);
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        if let Some(digits) = self.0.get_mut(from..) {
+            digits.reverse();
+        }
     }
 }
 

@@ -2,78 +2,98 @@
 //! environment is in it. Owl's own git calls use the same (D9, D14).
 
 use crate::ports::GitHome;
-use alloc::{
-    string::{String, ToString as _},
-    vec::Vec,
-};
+use alloc::{string::String, vec::Vec};
 
-/// What every program gets, sorted by name.
+/// What every program but git gets, sorted by name.
 const COMMON: [(&str, &str); 3] = [("HOME", "/nonexistent"), ("LC_ALL", "C.UTF-8"), ("PATH", "/usr/bin:/bin")];
 
-/// What git gets beside it: no configuration but what Owl gives, nothing to ask, to fetch or to start.
-const GIT: [(&str, &str); 11] = [
-    ("GIT_ALLOW_PROTOCOL", ""),
-    ("GIT_ATTR_NOSYSTEM", "1"),
-    ("GIT_CONFIG_GLOBAL", "/dev/null"),
-    ("GIT_CONFIG_NOSYSTEM", "1"),
-    ("GIT_CONFIG_SYSTEM", "/dev/null"),
-    ("GIT_EDITOR", ":"),
-    ("GIT_NO_LAZY_FETCH", "1"),
-    ("GIT_OPTIONAL_LOCKS", "0"),
-    ("GIT_PAGER", "cat"),
-    ("GIT_TERMINAL_PROMPT", "0"),
-    ("XDG_CONFIG_HOME", "/nonexistent"),
-];
+/// Where a variable of git's comes from.
+#[derive(Debug, Clone, Copy)]
+enum Source {
+    /// It is always this.
+    Fixed(&'static str),
+    /// The directory above the work tree: git looks for no repository beyond.
+    AboveWorkTree,
+    /// Owl's directory in place of the repository's configuration.
+    OwnedCommonDir,
+    /// The pinned git directory.
+    GitDir,
+    /// The root of the work tree.
+    WorkTree,
+}
 
-/// The keys that are set whatever a repository says. An empty hooks path would make git look at the root of the file
-/// system; the three programs are git's own defaults otherwise.
-const CONFIG: [(&str, &str); 8] = [
-    ("core.fsmonitor", "false"),
-    ("core.hooksPath", "/dev/null"),
-    ("diff.autoRefreshIndex", "false"),
-    ("log.showSignature", "false"),
-    ("gpg.program", "/dev/null"),
-    ("gpg.ssh.program", "/dev/null"),
-    ("gpg.x509.program", "/dev/null"),
-    ("core.attributesFile", "/dev/null"),
+use Source::{AboveWorkTree, Fixed, GitDir, OwnedCommonDir, WorkTree};
+
+/// What git gets, sorted by name: no configuration but what Owl gives, nothing to ask, to fetch or to start.
+const GIT: [(&str, Source); 35] = [
+    ("GIT_ALLOW_PROTOCOL", Fixed("")),
+    ("GIT_ATTR_NOSYSTEM", Fixed("1")),
+    ("GIT_CEILING_DIRECTORIES", AboveWorkTree),
+    ("GIT_COMMON_DIR", OwnedCommonDir),
+    ("GIT_CONFIG_COUNT", Fixed("8")),
+    ("GIT_CONFIG_GLOBAL", Fixed("/dev/null")),
+    ("GIT_CONFIG_KEY_0", Fixed("core.fsmonitor")),
+    // An empty hooks path would make git look at the root of the file system.
+    ("GIT_CONFIG_KEY_1", Fixed("core.hooksPath")),
+    ("GIT_CONFIG_KEY_2", Fixed("diff.autoRefreshIndex")),
+    ("GIT_CONFIG_KEY_3", Fixed("log.showSignature")),
+    // Without a configuration git would still start its own default of each.
+    ("GIT_CONFIG_KEY_4", Fixed("gpg.program")),
+    ("GIT_CONFIG_KEY_5", Fixed("gpg.ssh.program")),
+    ("GIT_CONFIG_KEY_6", Fixed("gpg.x509.program")),
+    ("GIT_CONFIG_KEY_7", Fixed("core.attributesFile")),
+    ("GIT_CONFIG_NOSYSTEM", Fixed("1")),
+    ("GIT_CONFIG_SYSTEM", Fixed("/dev/null")),
+    ("GIT_CONFIG_VALUE_0", Fixed("false")),
+    ("GIT_CONFIG_VALUE_1", Fixed("/dev/null")),
+    ("GIT_CONFIG_VALUE_2", Fixed("false")),
+    ("GIT_CONFIG_VALUE_3", Fixed("false")),
+    ("GIT_CONFIG_VALUE_4", Fixed("/dev/null")),
+    ("GIT_CONFIG_VALUE_5", Fixed("/dev/null")),
+    ("GIT_CONFIG_VALUE_6", Fixed("/dev/null")),
+    ("GIT_CONFIG_VALUE_7", Fixed("/dev/null")),
+    ("GIT_DIR", GitDir),
+    ("GIT_EDITOR", Fixed(":")),
+    ("GIT_NO_LAZY_FETCH", Fixed("1")),
+    ("GIT_OPTIONAL_LOCKS", Fixed("0")),
+    ("GIT_PAGER", Fixed("cat")),
+    ("GIT_TERMINAL_PROMPT", Fixed("0")),
+    ("GIT_WORK_TREE", WorkTree),
+    ("HOME", Fixed("/nonexistent")),
+    ("LC_ALL", Fixed("C.UTF-8")),
+    ("PATH", Fixed("/usr/bin:/bin")),
+    ("XDG_CONFIG_HOME", Fixed("/nonexistent")),
 ];
 
 /// Returns the environment of every program but git, sorted by name.
+#[must_use]
 pub fn environment() -> Vec<(String, String)> {
-    owned(COMMON.iter())
+    COMMON.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()
 }
 
 /// Returns git's environment that names no repository, sorted by name: for looking at one that is not yet known.
+#[must_use]
 pub fn disarmed_git_environment() -> Vec<(String, String)> {
-    let mut variables = owned(COMMON.iter().chain(&GIT));
-    variables.push(("GIT_CONFIG_COUNT".into(), CONFIG.len().to_string()));
-    for (index, (key, value)) in CONFIG.iter().enumerate() {
-        let index = index.to_string();
-        variables.push((["GIT_CONFIG_KEY_", &index].concat(), (*key).into()));
-        variables.push((["GIT_CONFIG_VALUE_", &index].concat(), (*value).into()));
-    }
-    variables.sort_unstable();
-    variables
+    let fixed = GIT.iter().filter_map(|(name, from)| match from {
+        Fixed(value) => Some(((*name).into(), (*value).into())),
+        AboveWorkTree | OwnedCommonDir | GitDir | WorkTree => None,
+    });
+    fixed.collect()
 }
 
 /// Returns git's environment in a repository, sorted by name: pinned to it, with Owl's directory in place of its
 /// configuration.
+#[must_use]
 pub fn git_environment(home: &GitHome) -> Vec<(String, String)> {
-    let mut variables = disarmed_git_environment();
-    let root = home.work_tree.as_str();
-    let parent = root.rsplit_once('/').map_or("/", |(parent, _)| if parent.is_empty() { "/" } else { parent });
-    for (name, value) in [
-        ("GIT_CEILING_DIRECTORIES", parent),
-        ("GIT_COMMON_DIR", home.owned_common_dir.as_str()),
-        ("GIT_DIR", home.git_dir.as_str()),
-        ("GIT_WORK_TREE", root),
-    ] {
-        variables.push((name.into(), value.into()));
-    }
-    variables.sort_unstable();
-    variables
-}
-
-fn owned<'v>(variables: impl Iterator<Item = &'v (&'static str, &'static str)>) -> Vec<(String, String)> {
-    variables.map(|(name, value)| ((*name).into(), (*value).into())).collect()
+    let value = |from: &Source| match from {
+        Fixed(value) => *value,
+        AboveWorkTree => match home.work_tree.as_str().rsplit_once('/') {
+            Some(("", _)) | None => "/",
+            Some((parent, _)) => parent,
+        },
+        OwnedCommonDir => home.owned_common_dir.as_str(),
+        GitDir => home.git_dir.as_str(),
+        WorkTree => home.work_tree.as_str(),
+    };
+    GIT.iter().map(|(name, from)| ((*name).into(), value(from).into())).collect()
 }

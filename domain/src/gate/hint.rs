@@ -3,20 +3,18 @@
 
 use super::{Denial, DenialKind, words};
 use crate::{show, text::AbsPath};
-use alloc::{borrow::Cow, format, string::String, vec::Vec};
+use alloc::{borrow::Cow, boxed::Box, format, string::String, vec::Vec};
 
 /// A denial, and how a line could be put right. The hint is written last, for the line as a whole.
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub(super) denial: Denial,
-    pub(super) fix: Fix,
+    fix: Option<Box<Fix>>,
 }
 
 /// How a line could be put right.
 #[derive(Debug)]
-pub(super) enum Fix {
-    /// Not at all.
-    Nothing,
+enum Fix {
     /// In words.
     Say(Cow<'static, str>),
     /// By other lines, of which the first that passes is suggested; else in words.
@@ -43,36 +41,36 @@ enum Draft {
 
 impl Refusal {
     pub(super) fn about(kind: DenialKind, argument: &str, message: String) -> Self {
-        Self { denial: Denial::about(kind, argument, message), fix: Fix::Nothing }
+        Self { denial: Denial::about(kind, argument, message), fix: None }
     }
 
     pub(super) fn whole(kind: DenialKind, message: impl Into<String>) -> Self {
-        Self { denial: Denial::whole(kind, message), fix: Fix::Nothing }
+        Self { denial: Denial::whole(kind, message), fix: None }
     }
 
     pub(super) fn say(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
-        self.fix = Fix::Say(hint.into());
+        self.fix = Some(Box::new(Fix::Say(hint.into())));
         self
     }
 
     /// Suggests the first of these lines that passes, else nothing.
     pub(super) fn suggest(mut self, suggestions: Vec<Suggestion>) -> Self {
-        self.fix = Fix::Lines(suggestions, None);
+        self.fix = Some(Box::new(Fix::Lines(suggestions, None)));
         self
     }
 
     /// Suggests the first of these lines that passes, else says something.
     pub(super) fn suggest_or_say(mut self, suggestions: Vec<Suggestion>, hint: impl Into<Cow<'static, str>>) -> Self {
-        self.fix = Fix::Lines(suggestions, Some(hint.into()));
+        self.fix = Some(Box::new(Fix::Lines(suggestions, Some(hint.into()))));
         self
     }
 
     /// Writes the hint for the line that was refused.
     pub(super) fn into_denial(self, line: &str) -> Denial {
-        let hint = match self.fix {
-            Fix::Nothing => None,
-            Fix::Say(hint) => Some(hint),
-            Fix::Lines(suggestions, otherwise) => {
+        let hint = match self.fix.map(|fix| *fix) {
+            None => None,
+            Some(Fix::Say(hint)) => Some(hint),
+            Some(Fix::Lines(suggestions, otherwise)) => {
                 suggestions.into_iter().find_map(|suggestion| suggestion.write(line)).map(Cow::Owned).or(otherwise)
             }
         };

@@ -1,5 +1,5 @@
 use super::*;
-use alloc::{vec, vec::Vec};
+use alloc::vec::Vec;
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 
@@ -56,7 +56,7 @@ fn what_is_invisible_or_moves_others_is_never_printed() {
         '\u{85}',
     ] {
         let expected = alloc::format!("\"\\u{{{:x}}}\"", u32::from(c));
-        assert_eq!(quote_argv(&vec![String::from(c)]), expected);
+        assert_eq!(quote_argv(&[String::from(c)]), expected);
         assert_eq!(visible(&String::from(c)), expected.trim_matches('"'));
     }
 }

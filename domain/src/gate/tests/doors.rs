@@ -4,9 +4,9 @@ use super::tree::{ROOT, Tree, facts, git_home, program, verdict, verdict_in, wor
 use crate::{
     gate::{
         Access, Cleared, Confinement, Coverage, Denial, DenialKind, Digest, Facts, Program, Reach, Sandbox, Shown,
-        Verb, check, clear, digest, environment, git_environment, propose, render,
+        Verb, check, clear, digest, disarmed_git_environment, environment, git_environment, propose, render,
     },
-    ports::{Depth, Hidden, LocateError, Located, Look, Place, RepositoryError},
+    ports::{Depth, GitHome, Hidden, LocateError, Located, Look, Place, RepositoryError},
     text::AbsPath,
 };
 use expect_test::expect_file;
@@ -153,6 +153,13 @@ fn the_environment_is_fixed_and_sorted() {
     assert_eq!(verdict("cat README.md").unwrap().env, environment());
 
     let git = git_environment(&git_home());
+    let home = GitHome { work_tree: AbsPath::new("/shop").unwrap(), ..git_home() };
+    assert!(git_environment(&home).contains(&("GIT_CEILING_DIRECTORIES".into(), "/".into())));
+    let disarmed = disarmed_git_environment();
+    assert!(disarmed.iter().all(|variable| git.contains(variable)));
+    let named: Vec<&str> =
+        git.iter().filter(|variable| !disarmed.contains(variable)).map(|(name, _)| name.as_str()).collect();
+    assert_eq!(named, ["GIT_CEILING_DIRECTORIES", "GIT_COMMON_DIR", "GIT_DIR", "GIT_WORK_TREE"]);
     assert_eq!(verdict("git status").unwrap().env, git);
     assert!(git.is_sorted());
     let lines: String = git.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
