@@ -3,106 +3,178 @@
 //! one wrong value; what it would drop is an error here, with its place.
 
 mod json;
+mod lists;
 
 use crate::private::{PrivateError, create_dir, sync_dir, written_beside};
-use json::Place;
-use owl_domain::project::FileError;
+use async_trait::async_trait;
+use lists::{Entry, Lists, parsed};
+use owl_domain::{
+    permissions::{AccountList, Ignored, Rule, default_list::settings_text},
+    ports::{AccountSettings, SettingsError},
+    text::{AbsPath, AccountName},
+};
+use sha2::{Digest as _, Sha256};
 use std::{
+    error::Error,
     fs::{self, OpenOptions},
     io::{self, Read as _},
     os::unix::fs::OpenOptionsExt as _,
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 /// The file's name in an Account's directory.
 const NAME: &str = "settings.json";
 /// Far above any list that a person keeps.
 const FILE_BYTES: u64 = 4 * 1024 * 1024;
-/// The modes that the tool knows.
-const MODES: [&str; 6] = ["acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan"];
+
+/// The settings of Accounts whose directories lie side by side in one of Owl's own.
+#[derive(Debug, Clone)]
+pub struct HostAccountSettings {
+    accounts: AbsPath,
+}
+
+impl HostAccountSettings {
+    /// Takes the directory that holds the Accounts' directories; it is made when the first one is.
+    pub const fn new(accounts: AbsPath) -> Self {
+        Self { accounts }
+    }
+
+    fn below(&self, path: &str) -> AbsPath {
+        let accounts = self.accounts.as_str().trim_end_matches('/');
+        // An absolute path with more of it behind is one.
+        AbsPath::new(format!("{accounts}/{path}")).unwrap_or_else(|_| self.accounts.clone())
+    }
+}
+
+#[async_trait]
+impl AccountSettings for HostAccountSettings {
+    fn directory(&self, account: &AccountName) -> AbsPath {
+        self.below(account.as_str())
+    }
+
+    fn file(&self, account: &AccountName) -> AbsPath {
+        self.below(&format!("{account}/{NAME}"))
+    }
+
+    async fn make_directory(&self, account: &AccountName) -> Result<(), SettingsError> {
+        let directory = self.directory(account);
+        blocking(move || create_dir(Path::new(directory.as_str())).map_err(|error| unwritable(&directory, &error)))
+            .await
+    }
+
+    async fn is_present(&self, account: &AccountName) -> bool {
+        tokio::fs::symlink_metadata(self.file(account).as_str()).await.is_ok()
+    }
+
+    async fn read_or_seed(&self, account: &AccountName) -> Result<AccountList, SettingsError> {
+        let (name, directory, file) = (account.clone(), self.directory(account), self.file(account));
+        blocking(move || {
+            let seeded = seed(Path::new(directory.as_str()), Path::new(file.as_str()), settings_text().as_bytes());
+            let seeded = seeded.map_err(|error| unwritable(&file, &error))?;
+            read(name, file, seeded)
+        })
+        .await
+    }
+
+    async fn read(&self, account: &AccountName) -> Result<Option<AccountList>, SettingsError> {
+        let (name, file) = (account.clone(), self.file(account));
+        blocking(move || match fs::symlink_metadata(file.as_str()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Ok(_) | Err(_) => read(name, file, Seeded::No).map(Some),
+        })
+        .await
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, SettingsError> + Send + 'static,
+) -> Result<T, SettingsError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The runtime itself is going, and this future with it.
+            Err(_) => std::future::pending().await,
+        },
+    }
+}
 
 /// What seeding came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seeded {
+enum Seeded {
     /// Owl put the file there.
     Now,
     /// Something was there, and still is, untouched.
     No,
 }
 
-/// What an Account's file says of permissions, as it stands.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct AccountSettings {
-    /// What is allowed.
-    pub allow: Vec<Entry>,
-    /// What is asked, and so denied where nobody can be.
-    pub ask: Vec<Entry>,
-    /// What is denied.
-    pub deny: Vec<Entry>,
-    /// The mode that it sets.
-    pub default_mode: Option<String>,
-    /// The file's bytes.
-    pub bytes: Vec<u8>,
-}
-
-/// One entry of a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Entry {
-    /// A text, which may be a rule.
-    Text(String),
-    /// Something else, as JSON; the tool skips it.
-    Other(String),
-}
-
-/// Returns where the file of an Account's directory is.
-#[must_use]
-pub fn settings_file(directory: &Path) -> PathBuf {
-    directory.join(NAME)
-}
-
 /// Puts the default in place unless anything is there, a link to nothing included. Whole, private and down to the disk
 /// when this returns; a reader at any moment sees no file or all of it, and of two that seed at once one does.
-///
-/// # Errors
-/// [`PrivateError`] when it could not be put there: then no Agent may be started.
-pub fn seed(directory: &Path, default: &[u8]) -> Result<Seeded, PrivateError> {
+fn seed(directory: &Path, file: &Path, default: &[u8]) -> Result<Seeded, PrivateError> {
     create_dir(directory)?;
-    let file = settings_file(directory);
-    match fs::symlink_metadata(&file) {
+    match fs::symlink_metadata(file) {
         Ok(_) => return Ok(Seeded::No),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(source) => return Err(PrivateError::Failed { path: file, doing: "looked at", source }),
+        Err(source) => return Err(PrivateError::Failed { path: file.into(), doing: "looked at", source }),
     }
-    let temporary = written_beside(&file, directory, default)?;
+    let temporary = written_beside(file, directory, default)?;
     // By a rename that never replaces, or by a link where the system has no such rename.
-    match temporary.persist_noclobber(&file) {
+    match temporary.persist_noclobber(file) {
         Ok(_) => {
             sync_dir(directory)?;
             Ok(Seeded::Now)
         }
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(Seeded::No),
-        Err(error) => Err(PrivateError::Failed { path: file, doing: "put in place", source: error.error }),
+        Err(error) => Err(PrivateError::Failed { path: file.into(), doing: "put in place", source: error.error }),
     }
 }
 
-/// Reads an Account's file as the tool does; a link is followed, as the tool follows it.
-///
-/// # Errors
-/// [`FileError`] where the tool would ignore the file without a word: then no Agent may be started.
-pub fn read(directory: &Path) -> Result<AccountSettings, FileError> {
-    let file = settings_file(directory);
-    let refused =
-        |message: String| FileError { file: file.display().to_string(), key: None, line: None, column: None, message };
-    let bytes = bytes_of(&file).map_err(|error| refused(format!("it cannot be read: {error}")))?;
+/// Reads the file as the tool does; a link is followed, as the tool follows it.
+fn read(name: AccountName, file: AbsPath, seeded: Seeded) -> Result<AccountList, SettingsError> {
+    let bytes = bytes_of(Path::new(file.as_str())).map_err(|error| SettingsError::Unreadable {
+        file: file.as_str().into(),
+        key: None,
+        line: None,
+        column: None,
+        message: format!("it cannot be read: {error}"),
+    })?;
     let lossy = String::from_utf8_lossy(&bytes);
-    let text = lossy.strip_prefix('\u{feff}').unwrap_or(&lossy);
-    match parsed(text) {
-        Ok(settings) => Ok(AccountSettings { bytes: bytes.clone(), ..settings }),
-        Err(wrong) => {
-            let Place { line, column } = wrong.place;
-            Err(FileError { key: wrong.key, line: Some(line), column: Some(column), ..refused(wrong.message) })
-        }
-    }
+    let lists =
+        parsed(lossy.strip_prefix('\u{feff}').unwrap_or(&lossy)).map_err(|wrong| SettingsError::Unreadable {
+            file: file.as_str().into(),
+            key: wrong.key,
+            line: Some(wrong.place.line),
+            column: Some(wrong.place.column),
+            message: wrong.message,
+        })?;
+    Ok(AccountList {
+        name,
+        file,
+        seeded: seeded == Seeded::Now,
+        sha256: Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect(),
+        ignored: ignored(&lists),
+        allow: texts(lists.allow),
+        deny: texts(lists.deny),
+        ask: texts(lists.ask),
+        default_mode: lists.default_mode,
+    })
+}
+
+fn texts(entries: Vec<Entry>) -> Vec<String> {
+    let text = |entry| match entry {
+        Entry::Text(text) => Some(text),
+        Entry::Other(_) => None,
+    };
+    entries.into_iter().filter_map(text).collect()
+}
+
+/// Names the entries that the tool skips without a word.
+fn ignored(lists: &Lists) -> Vec<Ignored> {
+    let why = |entry: &Entry| match entry {
+        Entry::Text(rule) => Rule::read(rule).err().map(|dead| Ignored { rule: rule.clone(), why: dead.to_string() }),
+        Entry::Other(json) => Some(Ignored { rule: json.clone(), why: "it is no text; the tool ignores it".into() }),
+    };
+    [&lists.allow, &lists.deny, &lists.ask].into_iter().flatten().filter_map(why).collect()
 }
 
 fn bytes_of(file: &Path) -> io::Result<Vec<u8>> {
@@ -118,62 +190,9 @@ fn bytes_of(file: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What the tool would drop the whole file for.
-#[derive(Debug)]
-struct Wrong {
-    place: Place,
-    key: Option<String>,
-    message: String,
-}
-
-fn parsed(text: &str) -> Result<AccountSettings, Wrong> {
-    if text.trim().is_empty() {
-        let message = "it is empty, and the tool would ignore it; write {} to allow nothing".into();
-        return Err(Wrong { place: Place { line: 1, column: 1 }, key: None, message });
-    }
-    let whole = json::Value::whole(text)?;
-    let root = whole.object("the file")?;
-    for key in ["model", "apiKeyHelper"] {
-        if let Some(value) = root.get(key).filter(|value| !value.is_text()) {
-            return Err(value.wrong(key, "a text"));
-        }
-    }
-    for key in ["env", "hooks"] {
-        if let Some(value) = root.get(key).filter(|value| !value.is_object()) {
-            return Err(value.wrong(key, "an object"));
-        }
-    }
-    let Some(permissions) = root.get("permissions") else {
-        return Ok(AccountSettings::default());
-    };
-    let permissions = permissions.object("permissions")?;
-    let list = |name: &str| match permissions.get(name) {
-        None => Ok(Vec::new()),
-        Some(value) => {
-            let entries = value.list(&format!("permissions.{name}"))?;
-            Ok(entries
-                .iter()
-                .map(|entry| entry.text().map_or_else(|| Entry::Other(entry.json()), Entry::Text))
-                .collect())
-        }
-    };
-    list("additionalDirectories")?;
-    let default_mode = match permissions.get("defaultMode") {
-        None => None,
-        Some(value) => match value.text() {
-            Some(mode) if MODES.contains(&mode.as_str()) => Some(mode),
-            Some(_) | None => {
-                return Err(value.wrong("permissions.defaultMode", &format!("one of {}", MODES.join(", "))));
-            }
-        },
-    };
-    Ok(AccountSettings {
-        allow: list("allow")?,
-        ask: list("ask")?,
-        deny: list("deny")?,
-        default_mode,
-        bytes: Vec::new(),
-    })
+fn unwritable(file: &AbsPath, error: &PrivateError) -> SettingsError {
+    let why = error.source().map(|source| format!(": {source}")).unwrap_or_default();
+    SettingsError::Unwritable { file: file.as_str().into(), message: format!("{error}{why}") }
 }
 
 #[cfg(test)]

@@ -2,11 +2,12 @@
 //! private directories and files (D2), an Account's settings (D19). Starts nothing, and speaks to no database and no network.
 #![forbid(unsafe_code)]
 
-pub mod account_settings;
+mod account_settings;
 mod lock;
 mod paths;
 mod private;
 
+pub use account_settings::HostAccountSettings;
 pub use lock::{DataLock, LockError};
 pub use paths::HostPaths;
 pub use private::{PrivateError, create_dir, create_file, replace_file};

@@ -1,6 +1,6 @@
 //! JSON whose values know where they stand, and in which the last of doubled keys counts, as it does for the tool.
 
-use super::Wrong;
+use super::lists::Wrong;
 use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, Visitor},

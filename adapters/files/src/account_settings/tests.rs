@@ -2,16 +2,52 @@ use super::*;
 use pretty_assertions::assert_eq;
 use std::{
     os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink},
-    sync::Barrier,
+    path::PathBuf,
+    sync::Arc,
 };
 use tempfile::TempDir;
 
-const DEFAULT: &[u8] = b"{\n  \"permissions\": {\n    \"allow\": [\"Edit\"]\n  }\n}\n";
+/// One Account's file, and what reads it.
+struct One {
+    home: TempDir,
+    settings: HostAccountSettings,
+    name: AccountName,
+    directory: PathBuf,
+    file: PathBuf,
+}
 
-fn account() -> (TempDir, PathBuf) {
-    let home = TempDir::new().unwrap();
-    let directory = home.path().join("accounts/work");
-    (home, directory)
+impl One {
+    fn fresh() -> Self {
+        let home = TempDir::new().unwrap();
+        let accounts = home.path().join("accounts");
+        let settings = HostAccountSettings::new(AbsPath::new(accounts.to_str().unwrap()).unwrap());
+        let directory = accounts.join("work");
+        Self { home, settings, name: AccountName::new("work").unwrap(), file: directory.join(NAME), directory }
+    }
+
+    fn with(content: impl AsRef<[u8]>) -> Self {
+        let one = Self::fresh();
+        fs::create_dir_all(&one.directory).unwrap();
+        fs::write(&one.file, content).unwrap();
+        one
+    }
+
+    async fn seed(&self) -> Result<AccountList, SettingsError> {
+        self.settings.read_or_seed(&self.name).await
+    }
+
+    /// Reads what is there, and writes down where it is wrong.
+    async fn said(&self) -> Result<AccountList, String> {
+        match self.settings.read(&self.name).await {
+            Ok(list) => Ok(list.unwrap()),
+            Err(SettingsError::Unreadable { file, key, line, column, message }) => {
+                assert_eq!(file, self.file.display().to_string());
+                let (Some(line), Some(column)) = (line, column) else { return Err(message) };
+                Err(format!("{line}:{column} {}", key.unwrap_or_default()))
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
 }
 
 fn names(directory: &Path) -> Vec<String> {
@@ -23,172 +59,160 @@ fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o7777
 }
 
-fn with(content: &[u8]) -> (TempDir, PathBuf) {
-    let (home, directory) = account();
-    fs::create_dir_all(&directory).unwrap();
-    fs::write(settings_file(&directory), content).unwrap();
-    (home, directory)
+#[tokio::test]
+async fn a_fresh_account_gets_the_default_whole_and_private() {
+    let one = One::fresh();
+    assert!(!one.settings.is_present(&one.name).await);
+    assert_eq!(one.settings.read(&one.name).await, Ok(None));
+    one.settings.make_directory(&one.name).await.unwrap();
+    assert_eq!(names(&one.directory), Vec::<String>::new());
+    let list = one.seed().await.unwrap();
+    assert_eq!(fs::read_to_string(&one.file).unwrap(), settings_text());
+    assert_eq!((mode(&one.directory), mode(&one.file)), (0o700, 0o600));
+    assert_eq!(names(&one.directory), [NAME]);
+    assert!(list.seeded && list.ignored.is_empty() && list.deny.is_empty() && list.default_mode.is_none());
+    assert_eq!(list.allow, owl_domain::permissions::default_list::DEFAULT_LIST);
+    assert_eq!(list.file.as_str(), one.file.to_str().unwrap());
+    // Known from another tool: `printf '{}' | sha256sum`.
+    fs::write(&one.file, "{}").unwrap();
+    let list = one.seed().await.unwrap();
+    assert_eq!(list.sha256, "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a");
+    assert!(!list.seeded && list.allow.is_empty());
 }
 
-fn said(content: &str) -> Result<AccountSettings, String> {
-    let (_home, directory) = with(content.as_bytes());
-    read(&directory).map(|settings| AccountSettings { bytes: Vec::new(), ..settings }).map_err(|error| {
-        assert_eq!(error.file, settings_file(&directory).display().to_string());
-        format!("{}:{} {}", error.line.unwrap(), error.column.unwrap(), error.key.unwrap_or_default())
-    })
+#[tokio::test]
+async fn what_is_there_is_never_written_whatever_it_is() {
+    let one = One::with("  { \"odd\" :1}");
+    let stat = || {
+        let there = fs::metadata(&one.file).unwrap();
+        (there.ino(), there.mode(), there.mtime(), there.mtime_nsec(), there.ctime(), there.ctime_nsec())
+    };
+    let before = stat();
+    assert!(!one.seed().await.unwrap().seeded);
+    assert_eq!(fs::read(&one.file).unwrap(), b"  { \"odd\" :1}");
+    assert_eq!(before, stat());
+    fs::remove_file(&one.file).unwrap();
+    symlink(one.home.path().join("nowhere"), &one.file).unwrap();
+    assert!(one.seed().await.is_err() && one.settings.is_present(&one.name).await);
+    assert!(!one.home.path().join("nowhere").exists());
+    fs::remove_file(&one.file).unwrap();
+    fs::create_dir(&one.file).unwrap();
+    assert!(one.seed().await.is_err());
+    assert_eq!(names(&one.file), Vec::<String>::new());
+    fs::remove_dir(&one.file).unwrap();
+    assert!(one.seed().await.unwrap().seeded, "one that the user deleted is seeded again");
 }
 
-fn texts(entries: &[&str]) -> Vec<Entry> {
-    entries.iter().map(|entry| Entry::Text((*entry).into())).collect()
-}
-
-#[test]
-fn a_fresh_account_gets_the_default_whole_and_private() {
-    let (_home, directory) = account();
-    assert_eq!(seed(&directory, DEFAULT).unwrap(), Seeded::Now);
-    let file = settings_file(&directory);
-    assert_eq!(fs::read(&file).unwrap(), DEFAULT);
-    assert_eq!((mode(&directory), mode(&file)), (0o700, 0o600));
-    assert_eq!(names(&directory), [NAME]);
-    let settings = read(&directory).unwrap();
-    assert_eq!((settings.allow, settings.bytes.as_slice()), (texts(&["Edit"]), DEFAULT));
-}
-
-#[test]
-fn what_is_there_is_never_written_whatever_it_is() {
-    let (home, directory) = with(b"  { \"odd\" :1}");
-    let file = settings_file(&directory);
-    let before = fs::metadata(&file).unwrap();
-    assert_eq!(seed(&directory, DEFAULT).unwrap(), Seeded::No);
-    let after = fs::metadata(&file).unwrap();
-    assert_eq!(fs::read(&file).unwrap(), b"  { \"odd\" :1}");
-    assert_eq!(
-        (before.ino(), before.mode(), before.mtime_nsec(), before.ctime_nsec()),
-        (after.ino(), after.mode(), after.mtime_nsec(), after.ctime_nsec())
-    );
-    fs::remove_file(&file).unwrap();
-    symlink(home.path().join("nowhere"), &file).unwrap();
-    assert_eq!(seed(&directory, DEFAULT).unwrap(), Seeded::No);
-    assert!(!home.path().join("nowhere").exists());
-    fs::remove_file(&file).unwrap();
-    fs::create_dir(&file).unwrap();
-    assert_eq!(seed(&directory, DEFAULT).unwrap(), Seeded::No);
-    assert_eq!(names(&file), Vec::<String>::new());
-    fs::remove_dir(&file).unwrap();
-    assert_eq!(seed(&directory, DEFAULT).unwrap(), Seeded::Now, "one that the user deleted is seeded again");
-}
-
-#[test]
-fn of_many_that_seed_at_once_one_does_and_every_reader_sees_all_of_it() {
-    let (_home, directory) = account();
-    let barrier = Barrier::new(16);
-    let default: Vec<u8> = [DEFAULT, &vec![b' '; 100_000]].concat();
-    let seeded = std::thread::scope(|scope| {
-        let seed_and_read = || {
-            barrier.wait();
-            let seeded = seed(&directory, &default).unwrap();
-            assert_eq!(read(&directory).unwrap().bytes, default);
-            seeded
-        };
-        let threads: Vec<_> = (0..16).map(|_| scope.spawn(seed_and_read)).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
-    });
-    assert_eq!(seeded.into_iter().filter(|seeded| *seeded == Seeded::Now).count(), 1);
-    assert_eq!(names(&directory), [NAME]);
+#[tokio::test(flavor = "multi_thread")]
+async fn of_many_that_seed_at_once_one_does_and_every_one_reads_all_of_it() {
+    let one = Arc::new(One::fresh());
+    let tasks: Vec<_> = (0..16)
+        .map(|_| {
+            let one = Arc::clone(&one);
+            tokio::spawn(async move { one.seed().await.unwrap() })
+        })
+        .collect();
+    let mut seeded = 0;
+    for task in tasks {
+        let list = task.await.unwrap();
+        assert_eq!(list.allow.len(), 15);
+        seeded += u32::from(list.seeded);
+    }
+    assert_eq!(seeded, 1);
+    assert_eq!(names(&one.directory), [NAME]);
 }
 
 #[test]
 fn a_file_that_appears_between_the_look_and_the_placing_stays() {
-    let (_home, directory) = with(b"{}");
-    let file = settings_file(&directory);
+    let one = One::with("{}");
     // As if the look had found nothing: the placing itself does not replace.
-    let temporary = written_beside(&file, &directory, DEFAULT).unwrap();
-    let error = temporary.persist_noclobber(&file).unwrap_err();
+    let temporary = written_beside(&one.file, &one.directory, b"default").unwrap();
+    let error = temporary.persist_noclobber(&one.file).unwrap_err();
     assert_eq!(error.error.kind(), io::ErrorKind::AlreadyExists);
     drop(error);
-    assert_eq!(fs::read(&file).unwrap(), b"{}");
-    assert_eq!(names(&directory), [NAME]);
+    assert_eq!(fs::read(&one.file).unwrap(), b"{}");
+    assert_eq!(names(&one.directory), [NAME]);
 }
 
-#[test]
-fn what_a_dead_daemon_left_neither_blocks_nor_misleads() {
-    let (_home, directory) = account();
-    fs::create_dir_all(&directory).unwrap();
-    fs::write(directory.join(".owl-abc123.tmp"), "{ half").unwrap();
-    assert_eq!(seed(&directory, DEFAULT).unwrap(), Seeded::Now);
-    assert_eq!(read(&directory).unwrap().allow, texts(&["Edit"]));
+#[tokio::test]
+async fn what_a_dead_daemon_left_neither_blocks_nor_misleads() {
+    let one = One::fresh();
+    fs::create_dir_all(&one.directory).unwrap();
+    fs::write(one.directory.join(".owl-abc123.tmp"), "{ half").unwrap();
+    assert!(one.seed().await.unwrap().seeded);
 }
 
-#[test]
-fn a_link_to_a_good_file_is_read_and_stays() {
-    let (home, directory) = account();
-    fs::create_dir_all(&directory).unwrap();
-    fs::write(home.path().join("mine.json"), DEFAULT).unwrap();
-    symlink(home.path().join("mine.json"), settings_file(&directory)).unwrap();
-    assert_eq!(seed(&directory, DEFAULT).unwrap(), Seeded::No);
-    assert_eq!(read(&directory).unwrap().allow, texts(&["Edit"]));
-    assert!(settings_file(&directory).is_symlink());
-}
-
-#[test]
-fn what_cannot_be_read_is_refused_by_name() {
-    let (home, directory) = account();
-    fs::create_dir_all(&directory).unwrap();
-    let file = settings_file(&directory);
-    let refused = || {
-        let error = read(&directory).unwrap_err();
-        assert_eq!(error.file, file.display().to_string());
-        error.message
+#[tokio::test]
+async fn a_directory_that_cannot_be_made_is_named() {
+    let one = One::fresh();
+    fs::write(one.home.path().join("accounts"), "").unwrap();
+    let Err(SettingsError::Unwritable { file, message }) = one.settings.make_directory(&one.name).await else {
+        panic!("it was made");
     };
-    assert!(refused().starts_with("it cannot be read"));
-    symlink(home.path().join("nowhere"), &file).unwrap();
-    assert!(refused().starts_with("it cannot be read"));
-    fs::remove_file(&file).unwrap();
-    fs::create_dir(&file).unwrap();
-    assert!(refused().contains("no regular file"));
-    fs::remove_dir(&file).unwrap();
-    nix::unistd::mkfifo(&file, nix::sys::stat::Mode::S_IRWXU).unwrap();
-    assert!(refused().contains("no regular file"));
-    fs::remove_file(&file).unwrap();
-    fs::write(&file, vec![b' '; usize::try_from(FILE_BYTES).unwrap() + 1]).unwrap();
-    assert!(refused().contains("more than"));
+    assert_eq!(file, one.directory.display().to_string());
+    assert!(message.contains("cannot be created: "), "{message}");
+    assert!(matches!(one.seed().await, Err(SettingsError::Unwritable { .. })));
 }
 
-#[test]
-fn the_lists_are_read_as_they_stand() {
-    let settings = said(
+#[tokio::test]
+async fn a_link_to_a_good_file_is_read_and_stays() {
+    let one = One::fresh();
+    fs::create_dir_all(&one.directory).unwrap();
+    fs::write(one.home.path().join("mine.json"), "{\"permissions\":{\"allow\":[\"Edit\"]}}").unwrap();
+    symlink(one.home.path().join("mine.json"), &one.file).unwrap();
+    assert_eq!(one.seed().await.unwrap().allow, ["Edit"]);
+    assert!(one.file.is_symlink());
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_refused_by_name() {
+    let one = One::fresh();
+    fs::create_dir_all(&one.directory).unwrap();
+    let refused = async || one.said().await.unwrap_err();
+    symlink(one.home.path().join("nowhere"), &one.file).unwrap();
+    assert!(refused().await.starts_with("it cannot be read"));
+    fs::remove_file(&one.file).unwrap();
+    fs::create_dir(&one.file).unwrap();
+    assert!(refused().await.contains("no regular file"));
+    fs::remove_dir(&one.file).unwrap();
+    nix::unistd::mkfifo(&one.file, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    assert!(refused().await.contains("no regular file"));
+    fs::remove_file(&one.file).unwrap();
+    fs::write(&one.file, vec![b' '; usize::try_from(FILE_BYTES).unwrap() + 1]).unwrap();
+    assert!(refused().await.contains("more than"));
+}
+
+#[tokio::test]
+async fn the_lists_are_read_as_they_stand_and_what_the_tool_skips_is_told() {
+    let list = One::with(
         r#"{"permissions":{"allow":["Edit","Bash(git:*)","Read("],"ask":[],"deny":["WebFetch",5,null],
         "defaultMode":"plan","additionalDirectories":["/x"],"else":1},"model":"opus","unknown":{"a":[1e999]}}"#,
     );
-    let deny = vec![Entry::Text("WebFetch".into()), Entry::Other("5".into()), Entry::Other("null".into())];
-    assert_eq!(
-        settings,
-        Ok(AccountSettings {
-            allow: texts(&["Edit", "Bash(git:*)", "Read("]),
-            ask: Vec::new(),
-            deny,
-            default_mode: Some("plan".into()),
-            bytes: Vec::new(),
-        })
-    );
+    let list = list.said().await.unwrap();
+    assert_eq!(list.allow, ["Edit", "Bash(git:*)", "Read("]);
+    assert_eq!((list.ask, list.deny), (Vec::new(), vec!["WebFetch".to_owned()]));
+    assert_eq!(list.default_mode.as_deref(), Some("plan"));
+    let ignored: Vec<_> = list.ignored.into_iter().map(|ignored| ignored.rule).collect();
+    assert_eq!(ignored, ["Read(", "5", "null"]);
     for nothing in ["{}", r#"{"permissions":{}}"#, r#"{"permissions":{"allow":[]}}"#, "\n{ }\n"] {
-        assert_eq!(said(nothing), Ok(AccountSettings::default()), "{nothing}");
+        assert_eq!(One::with(nothing).said().await.unwrap().allow, Vec::<String>::new(), "{nothing}");
     }
 }
 
-#[test]
-fn a_mark_a_doubled_key_and_text_that_is_not_utf8_are_read_as_the_tool_reads_them() {
-    assert_eq!(said("\u{feff}{\"permissions\":{\"allow\":[\"Edit\"]}}").unwrap().allow, texts(&["Edit"]));
-    let doubled = r#"{"permissions":5,"permissions":{"allow":5,"allow":["Read"]}}"#;
-    assert_eq!(said(doubled).unwrap().allow, texts(&["Read"]));
-    let escaped = r#"{"permi\u0073sions":{"allow":["R\u0065ad"]}}"#;
-    assert_eq!(said(escaped).unwrap().allow, texts(&["Read"]));
-    let (_home, directory) = with(b"{\"permissions\":{\"allow\":[\"Ed\xffit\"]}}");
-    assert_eq!(read(&directory).unwrap().allow, texts(&["Ed\u{fffd}it"]));
+#[tokio::test]
+async fn a_mark_a_doubled_key_and_text_that_is_not_utf8_are_read_as_the_tool_reads_them() {
+    for (content, allow) in [
+        (b"\xef\xbb\xbf{\"permissions\":{\"allow\":[\"Edit\"]}}".as_slice(), "Edit"),
+        (br#"{"permissions":5,"permissions":{"allow":5,"allow":["Read"]}}"#, "Read"),
+        (br#"{"permi\u0073sions":{"allow":["R\u0065ad"]}}"#, "Read"),
+        (b"{\"permissions\":{\"allow\":[\"Ed\xffit\"]}}", "Ed\u{fffd}it"),
+    ] {
+        assert_eq!(One::with(content).said().await.unwrap().allow, [allow]);
+    }
 }
 
-#[test]
-fn what_the_tool_would_drop_the_file_for_is_refused_with_its_place() {
+#[tokio::test]
+async fn what_the_tool_would_drop_the_file_for_is_refused_with_its_place() {
     for (content, place) in [
         ("", "1:1 "),
         ("  \n", "1:1 "),
@@ -214,6 +238,7 @@ fn what_the_tool_would_drop_the_file_for_is_refused_with_its_place() {
         ("{\"env\": []}", "1:9 env"),
         ("{\"hooks\": \"x\"}", "1:11 hooks"),
     ] {
-        assert_eq!(said(content), Err(place.into()), "{content}");
+        let said = One::with(content).said().await;
+        assert_eq!(said, Err(place.into()), "{content}");
     }
 }
