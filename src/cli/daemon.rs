@@ -32,7 +32,12 @@ pub(super) async fn run(command: Daemon, places: Places, out: &mut Out) -> Resul
 
 fn told(status: &Value) -> String {
     let mut lines = vec![
-        format!("owl {} (api {}), pid {}", text(status, "info.version"), text(status, "info.api"), text(status, "info.pid")),
+        format!(
+            "owl {} (api {}), pid {}",
+            text(status, "info.version"),
+            text(status, "info.api"),
+            text(status, "info.pid")
+        ),
         format!("socket       {}", text(status, "info.paths.socket")),
         format!("database     {} ({})", text(status, "info.paths.database"), text(status, "health.database")),
         format!("confinement  {}", text(status, "info.confinement.kind")),

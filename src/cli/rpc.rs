@@ -42,7 +42,9 @@ async fn follow(places: &Places, method: &str, mut params: Value, out: &mut Out)
     loop {
         let mut events = client.subscribe(method, params.clone()).await.map_err(|error| socket::failed(&error))?;
         while let Some(event) = events.next().await {
-            for (member, resumed_by) in [("seq", "after_seq"), ("next_offset", "after_offset"), ("next_after", "after_seq")] {
+            for (member, resumed_by) in
+                [("seq", "after_seq"), ("next_offset", "after_offset"), ("next_after", "after_seq")]
+            {
                 if let Some(number) = event[member].as_i64() {
                     params[resumed_by] = number.into();
                 }

@@ -7,11 +7,9 @@ use serde_json::Value;
 
 /// Connects to the daemon.
 pub(super) async fn connect(places: &Places) -> Result<Client, Failed> {
-    Client::connect(&places.socket).await.map_err(|error| {
-        match error {
-            ConnectError::NoDaemon(_) => Failed::NoDaemon(format!("{error}; start one with `owl daemon run`")),
-            ConnectError::TooLong(_) | ConnectError::Io { .. } => Failed::Broken(error.into()),
-        }
+    Client::connect(&places.socket).await.map_err(|error| match error {
+        ConnectError::NoDaemon(_) => Failed::NoDaemon(format!("{error}; start one with `owl daemon run`")),
+        ConnectError::TooLong(_) | ConnectError::Io { .. } => Failed::Broken(error.into()),
     })
 }
 

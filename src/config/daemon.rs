@@ -162,7 +162,10 @@ pub(super) fn parse(file: &Path, text: &str) -> Result<Config, Wrong> {
         message,
     };
     if raw.api_version.0 != API_VERSION {
-        return Err(wrong("apiVersion", format!("`{}` is not read by this Owl; write {API_VERSION}", raw.api_version.0)));
+        return Err(wrong(
+            "apiVersion",
+            format!("`{}` is not read by this Owl; write {API_VERSION}", raw.api_version.0),
+        ));
     }
     let defaults = Config::default();
     let claude_path = raw.claude_path.map(|path| PathBuf::from(path.0));
@@ -230,17 +233,50 @@ mod tests {
     fn what_is_wrong_is_refused_naming_file_line_key_and_what_would_be_right() {
         let cases = [
             ("sandbox: auto\n", "config.yaml:1:1: missing field `apiVersion`"),
-            ("apiVersion: codingowl.dev/v2\n", "config.yaml:1: `apiVersion`: `codingowl.dev/v2` is not read by this Owl; write codingowl.dev/v1"),
-            ("apiVersion: codingowl.dev/v1\nsandbx: auto\n", "config.yaml:2:1: `sandbx`: unknown field `sandbx`, expected one of `apiVersion`, `claudePath`, `sandbox`, `consent`, `credentialStore`, `providers`, `runs`, `log`"),
-            ("apiVersion: codingowl.dev/v1\nsandbox: never\n", "config.yaml:2:10: `sandbox`: unknown variant `never`, expected one of `auto`, `required`, `off`"),
-            ("apiVersion: codingowl.dev/v1\nconsent:\n  windw: 1h\n", "config.yaml:3:3: `consent.windw`: unknown field `windw`, expected `window`"),
-            ("apiVersion: codingowl.dev/v1\nconsent:\n  window: soon\n", "config.yaml:3: `consent.window`: `soon` is not a duration such as 1h, 15m, 30s or 300ms"),
-            ("apiVersion: codingowl.dev/v1\nconsent:\n  window: 8d\n", "config.yaml:3: `consent.window`: it is at most 7d"),
-            ("apiVersion: codingowl.dev/v1\nclaudePath: claude\n", "config.yaml:2: `claudePath`: it must be an absolute path"),
-            ("apiVersion: 1\n", "config.yaml:1:13: `apiVersion`: invalid type: integer `1`, expected a text; put quotes around it"),
-            ("apiVersion: codingowl.dev/v1\nproviders:\n  fromEnvironment: 1\n", "config.yaml:3:20: `providers.fromEnvironment`: invalid type: integer `1`, expected a boolean"),
-            ("apiVersion: codingowl.dev/v1\nsandbox: off\nsandbox: auto\n", "config.yaml:3: `sandbox`: this key stands there twice"),
-            ("apiVersion: codingowl.dev/v1\nallowedTools: []\n", "config.yaml:2:1: `allowedTools`: unknown field `allowedTools`, expected one of `apiVersion`, `claudePath`, `sandbox`, `consent`, `credentialStore`, `providers`, `runs`, `log`"),
+            (
+                "apiVersion: codingowl.dev/v2\n",
+                "config.yaml:1: `apiVersion`: `codingowl.dev/v2` is not read by this Owl; write codingowl.dev/v1",
+            ),
+            (
+                "apiVersion: codingowl.dev/v1\nsandbx: auto\n",
+                "config.yaml:2:1: `sandbx`: unknown field `sandbx`, expected one of `apiVersion`, `claudePath`, `sandbox`, `consent`, `credentialStore`, `providers`, `runs`, `log`",
+            ),
+            (
+                "apiVersion: codingowl.dev/v1\nsandbox: never\n",
+                "config.yaml:2:10: `sandbox`: unknown variant `never`, expected one of `auto`, `required`, `off`",
+            ),
+            (
+                "apiVersion: codingowl.dev/v1\nconsent:\n  windw: 1h\n",
+                "config.yaml:3:3: `consent.windw`: unknown field `windw`, expected `window`",
+            ),
+            (
+                "apiVersion: codingowl.dev/v1\nconsent:\n  window: soon\n",
+                "config.yaml:3: `consent.window`: `soon` is not a duration such as 1h, 15m, 30s or 300ms",
+            ),
+            (
+                "apiVersion: codingowl.dev/v1\nconsent:\n  window: 8d\n",
+                "config.yaml:3: `consent.window`: it is at most 7d",
+            ),
+            (
+                "apiVersion: codingowl.dev/v1\nclaudePath: claude\n",
+                "config.yaml:2: `claudePath`: it must be an absolute path",
+            ),
+            (
+                "apiVersion: 1\n",
+                "config.yaml:1:13: `apiVersion`: invalid type: integer `1`, expected a text; put quotes around it",
+            ),
+            (
+                "apiVersion: codingowl.dev/v1\nproviders:\n  fromEnvironment: 1\n",
+                "config.yaml:3:20: `providers.fromEnvironment`: invalid type: integer `1`, expected a boolean",
+            ),
+            (
+                "apiVersion: codingowl.dev/v1\nsandbox: off\nsandbox: auto\n",
+                "config.yaml:3: `sandbox`: this key stands there twice",
+            ),
+            (
+                "apiVersion: codingowl.dev/v1\nallowedTools: []\n",
+                "config.yaml:2:1: `allowedTools`: unknown field `allowedTools`, expected one of `apiVersion`, `claudePath`, `sandbox`, `consent`, `credentialStore`, `providers`, `runs`, `log`",
+            ),
         ];
         for (text, expected) in cases {
             assert_eq!(check(text).unwrap_err(), expected, "{text}");

@@ -2,8 +2,7 @@
 //! change the terms it runs under (D2, D3).
 
 use super::{
-    API_VERSION,
-    span,
+    API_VERSION, span,
     strict::{self, Text, Wrong},
 };
 use async_trait::async_trait;

@@ -32,9 +32,8 @@ pub(super) fn connections() -> usize {
 
 pub(super) fn system(composed: &Composed, config: &Config, places: &Places) -> System {
     let wall = composed.commands.wall();
-    let programs = Program::ALL.map(|program| {
-        (program.name(), composed.commands.program(program).map(|path| path.to_string()))
-    });
+    let programs =
+        Program::ALL.map(|program| (program.name(), composed.commands.program(program).map(|path| path.to_string())));
     System {
         name: "coding-owl",
         version: env!("CARGO_PKG_VERSION").into(),

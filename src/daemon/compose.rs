@@ -65,13 +65,8 @@ pub(crate) async fn compose(config: &Config, places: &Places) -> anyhow::Result<
     let repositories: Arc<dyn Repositories> = Arc::new(GitRepositories::new(spawner, &git, &state));
     let paths: Arc<dyn Paths> = Arc::new(HostPaths::new());
     let terms: Arc<dyn Terms> = Arc::new(BaseTerms::new(repositories.clone()));
-    let projects = Arc::new(ProjectService::new(
-        store.projects(),
-        repositories.clone(),
-        paths.clone(),
-        terms,
-        clock.clone(),
-    ));
+    let projects =
+        Arc::new(ProjectService::new(store.projects(), repositories.clone(), paths.clone(), terms, clock.clone()));
 
     let asked: Arc<dyn Providers> = Arc::new(HttpProviders::new(clock.clone(), Pace::EARNEST));
     let providers = Arc::new(ProviderService::new(asked, store.provider_configs(), credentials(config, places)?));

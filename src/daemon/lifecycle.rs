@@ -126,11 +126,8 @@ impl Health for DaemonHealth {
 }
 
 fn api(composed: &Composed, config: &Config, places: &Places) -> Api {
-    let health = DaemonHealth {
-        store: composed.store.clone(),
-        commands: composed.commands.clone(),
-        started: Instant::now(),
-    };
+    let health =
+        DaemonHealth { store: composed.store.clone(), commands: composed.commands.clone(), started: Instant::now() };
     Api {
         chat: composed.chat.clone(),
         conversations: composed.conversations.clone(),

@@ -13,7 +13,17 @@ pub(crate) fn start(level: LogLevel) {
         LogLevel::Debug => Level::DEBUG,
         LogLevel::Trace => Level::TRACE,
     };
-    let ours = ["owl", "owl_rpc", "owl_sqlite", "owl_providers", "owl_secrets", "owl_files", "owl_process", "owl_git", "owl_agents"];
+    let ours = [
+        "owl",
+        "owl_rpc",
+        "owl_sqlite",
+        "owl_providers",
+        "owl_secrets",
+        "owl_files",
+        "owl_process",
+        "owl_git",
+        "owl_agents",
+    ];
     let targets = Targets::new().with_default(Level::WARN.min(level)).with_targets(ours.map(|name| (name, level)));
     let format = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     if tracing_subscriber::registry().with(targets).with(format).try_init().is_err() {

@@ -44,10 +44,14 @@ pub(crate) async fn run(demo: &Demo, out: &mut Out) -> Result<(), Failed> {
 async fn show(places: &Places, home: &std::path::Path, out: &mut Out) -> Result<(), Failed> {
     let mut stage = Stage::connect(&places.socket, out).await?;
 
-    stage.say("A daemon listens on a socket of its own. Every line below crossed it: → from the client, ← from the daemon.")?;
+    stage.say(
+        "A daemon listens on a socket of its own. Every line below crossed it: → from the client, ← from the daemon.",
+    )?;
     let workdir = repository::register(&mut stage, home).await?;
 
-    stage.say("A conversation in that repository, with the offline model. The client watches it from its first event.")?;
+    stage.say(
+        "A conversation in that repository, with the offline model. The client watches it from its first event.",
+    )?;
     let model = json!({ "provider": "demo", "id": "tour" });
     let made = stage.call("conversations.create", json!({ "workdir": workdir, "model": model })).await?;
     let conversation = made["id"].clone();
@@ -59,12 +63,16 @@ async fn show(places: &Places, home: &std::path::Path, out: &mut Out) -> Result<
     let ask = |text: &str| json!({ "conversation_id": conversation, "text": text });
     stage.call("chat.send", ask("What happened here lately?")).await?;
     let proposal = stage.until("proposal.created").await?["proposal"].clone();
-    stage.say("The person allows it, once. The answer names the digest of what was shown, so that nothing else can run.")?;
+    stage.say(
+        "The person allows it, once. The answer names the digest of what was shown, so that nothing else can run.",
+    )?;
     let allow = json!({ "proposal_id": proposal["id"], "decision": "allow", "digest": proposal["digest"], "conversation_id": conversation });
     stage.call("consent.answer", allow).await?;
     stage.until("turn.finished").await?;
 
-    stage.say("So that the rest is shorter, the client now asks for stored events alone, without the words as they come.")?;
+    stage.say(
+        "So that the rest is shorter, the client now asks for stored events alone, without the words as they come.",
+    )?;
     stage.call("chat.unsubscribe", json!({ "subscription": subscription })).await?;
     let watch = |seen: i64| json!({ "conversation_id": conversation, "after_seq": seen, "deltas": false });
     stage.call("chat.subscribe", watch(stage.last_seq())).await?;

@@ -32,10 +32,13 @@ pub(super) async fn register(stage: &mut Stage<'_>, home: &Path) -> Result<Value
 }
 
 async fn make(root: &Path) -> Result<String, Failed> {
-    let broken = |what: &'static str| move |error: std::io::Error| Failed::Broken(anyhow::Error::new(error).context(what));
+    let broken =
+        |what: &'static str| move |error: std::io::Error| Failed::Broken(anyhow::Error::new(error).context(what));
     std::fs::create_dir_all(root.join("src")).map_err(broken("the demo's repository"))?;
-    std::fs::write(root.join("README.md"), "# Hello\n\nTODO: say hello to more people.\n").map_err(broken("README.md"))?;
-    std::fs::write(root.join("src/main.rs"), "fn main() {\n    println!(\"hello\");\n}\n").map_err(broken("main.rs"))?;
+    std::fs::write(root.join("README.md"), "# Hello\n\nTODO: say hello to more people.\n")
+        .map_err(broken("README.md"))?;
+    std::fs::write(root.join("src/main.rs"), "fn main() {\n    println!(\"hello\");\n}\n")
+        .map_err(broken("main.rs"))?;
     let spawner = Spawner::start().map_err(broken("the thread that starts programs"))?;
     let author = ["-c", "user.name=Owl", "-c", "user.email=owl@localhost", "-c", "commit.gpgSign=false"];
     let init = ["init", "-q", "-b", "main"];

@@ -19,8 +19,21 @@ const ALLOWED: [(&str, &[&str]); 9] = [
 
 async fn dependencies(package: &str) -> BTreeSet<String> {
     let manifest = source("Cargo.toml");
-    let args = ["tree", "--package", package, "--edges", "normal", "--depth", "1", "--prefix", "none", "--offline",
-        "--locked", "--manifest-path", manifest.to_str().unwrap()];
+    let args = [
+        "tree",
+        "--package",
+        package,
+        "--edges",
+        "normal",
+        "--depth",
+        "1",
+        "--prefix",
+        "none",
+        "--offline",
+        "--locked",
+        "--manifest-path",
+        manifest.to_str().unwrap(),
+    ];
     let mut environment = Vec::new();
     for name in ["HOME", "PATH", "CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"] {
         if let Some(value) = std::env::var_os(name) {

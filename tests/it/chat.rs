@@ -32,10 +32,23 @@ async fn a_command_is_shown_whole_before_it_runs_and_its_output_reaches_person_a
     ask(&mut world.client, &c, &["grep -rn TODO src"]).await;
     let shown = proposal(&mut world.client).await;
     assert_eq!(shown["state"], "pending");
-    let argv = json!(["grep", "--exclude-dir=.git", "-r", "-n", "--exclude-dir=.[gG][iI][tT]", "--exclude=.[gG][iI][tT]", "--", "TODO", "src"]);
+    let argv = json!([
+        "grep",
+        "--exclude-dir=.git",
+        "-r",
+        "-n",
+        "--exclude-dir=.[gG][iI][tT]",
+        "--exclude=.[gG][iI][tT]",
+        "--",
+        "TODO",
+        "src"
+    ]);
     assert_eq!(shown["command"]["argv"], argv);
     assert_eq!(shown["command"]["added"], json!([1, 4, 5]));
-    assert_eq!(shown["command"]["env"], json!({ "HOME": "/nonexistent", "LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin" }));
+    assert_eq!(
+        shown["command"]["env"],
+        json!({ "HOME": "/nonexistent", "LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin" })
+    );
     assert_eq!(shown["workdir"], workdir);
     assert_eq!(shown["project"], "app");
     let covers = format!("grep in {workdir}, in this conversation, until revoked");
@@ -125,7 +138,10 @@ async fn a_question_sent_twice_with_one_key_is_stored_once() {
     let first = world.client.ok("chat.send", sent.clone()).await;
     let again = world.client.ok("chat.send", sent).await;
     assert_eq!((first["duplicate"].as_bool(), again["duplicate"].as_bool()), (Some(false), Some(true)));
-    assert_eq!((&first["turn_id"], &first["item_id"], &first["seq"]), (&again["turn_id"], &again["item_id"], &again["seq"]));
+    assert_eq!(
+        (&first["turn_id"], &first["item_id"], &first["seq"]),
+        (&again["turn_id"], &again["item_id"], &again["seq"])
+    );
     let other = json!({ "conversation_id": c, "text": "other", "client_key": "k1" });
     let error = world.client.err("chat.send", other).await;
     assert_eq!(error["data"]["kind"], "idempotency_mismatch");
@@ -143,11 +159,15 @@ async fn what_cannot_be_asked_is_refused_saying_what_to_do_and_stores_nothing() 
     assert_eq!(error["data"]["kind"], "model_required");
     let keyless = json!({ "conversation_id": c, "text": "hello", "model": { "provider": "anthropic", "id": "x" } });
     let error = world.client.err("chat.send", keyless).await;
-    assert_eq!((&error["data"]["kind"], &error["data"]["provider"]), (&json!("provider_not_configured"), &json!("anthropic")));
+    assert_eq!(
+        (&error["data"]["kind"], &error["data"]["provider"]),
+        (&json!("provider_not_configured"), &json!("anthropic"))
+    );
     assert!(error["message"].as_str().unwrap().contains("owl provider add anthropic"), "{error}");
     let error = world.client.err("chat.send", json!({ "conversation_id": c, "text": " \n", "model": demo() })).await;
     assert_eq!((&error["code"], &error["data"]["field"]), (&json!(-32602), &json!("text")));
-    let error = world.client.err("chat.send", json!({ "conversation_id": "c_999", "text": "x", "model": demo() })).await;
+    let error =
+        world.client.err("chat.send", json!({ "conversation_id": "c_999", "text": "x", "model": demo() })).await;
     assert_eq!(error["data"]["kind"], "not_found");
     assert_eq!(items(&mut world.client, c.as_str().unwrap()).await, Vec::<serde_json::Value>::new());
 }

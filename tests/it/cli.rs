@@ -104,7 +104,15 @@ async fn the_demo_shows_one_whole_conversation_and_leaves_nothing() {
     std::fs::create_dir_all(home.path().join("home")).unwrap();
     let output = run(owl(), &["demo"], &home).await;
     assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
-    for part in ["proposal.created", "\"allowed\"", "command.finished", "\"denied\"", "gate_denied", "after_seq", "I am the demo provider"] {
+    for part in [
+        "proposal.created",
+        "\"allowed\"",
+        "command.finished",
+        "\"denied\"",
+        "gate_denied",
+        "after_seq",
+        "I am the demo provider",
+    ] {
         assert!(output.stdout.contains(part), "{part} is missing:\n{}", output.stdout);
     }
     assert!(output.stdout.contains("→ {\"id\":") || output.stdout.contains("→ {\"jsonrpc\""), "{}", output.stdout);

@@ -85,7 +85,10 @@ async fn what_is_told_of_the_daemon_is_whole() {
     let daemon = Daemon::start(owl(), &home).await;
     let mut client = daemon.connect().await;
     let info = client.ok("system.info", json!({})).await;
-    assert_eq!((&info["name"], &info["api"], &info["pid"]), (&json!("coding-owl"), &json!("1.0"), &json!(daemon.pid())));
+    assert_eq!(
+        (&info["name"], &info["api"], &info["pid"]),
+        (&json!("coding-owl"), &json!("1.0"), &json!(daemon.pid()))
+    );
     assert_eq!(info["paths"]["socket"], json!(home.socket()));
     assert_eq!(info["limits"]["consent_window_ms"], 3_600_000);
     let health = client.ok("system.health", json!({})).await;

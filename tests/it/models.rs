@@ -9,10 +9,14 @@ const KEY: &str = "sk-planted-7f3c9d2e51aa";
 
 /// One reply in Anthropic's events: some text, then perhaps a call.
 fn reply(text: &[&str], call: Option<(&str, &Value)>) -> String {
-    let mut events = vec![json!({ "type": "message_start", "message": { "id": "msg_1", "model": "claude-x", "usage": { "input_tokens": 10, "output_tokens": 1 } } })];
+    let mut events = vec![
+        json!({ "type": "message_start", "message": { "id": "msg_1", "model": "claude-x", "usage": { "input_tokens": 10, "output_tokens": 1 } } }),
+    ];
     events.push(json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } }));
     for piece in text {
-        events.push(json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": piece } }));
+        events.push(
+            json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": piece } }),
+        );
     }
     events.push(json!({ "type": "content_block_stop", "index": 0 }));
     if let Some((id, input)) = call {
@@ -30,7 +34,8 @@ fn reply(text: &[&str], call: Option<(&str, &Value)>) -> String {
 }
 
 async fn configured(world: &mut World, server: &ByteServer) -> String {
-    let params = json!({ "provider": "anthropic", "api_key": KEY, "base_url": server.url(), "default_model": "claude-x" });
+    let params =
+        json!({ "provider": "anthropic", "api_key": KEY, "base_url": server.url(), "default_model": "claude-x" });
     let provider = world.client.ok("providers.configure", params).await;
     assert_eq!(provider["key"]["last4"], "51aa");
     assert_eq!(provider["endpoint"], format!("{}/v1/messages", server.url()));
@@ -53,12 +58,28 @@ async fn a_model_asks_for_a_command_and_gets_its_output_in_a_valid_history() {
     world.client.ok("chat.send", json!({ "conversation_id": c, "text": "What changed?" })).await;
     let shown = proposal(&mut world.client).await;
     let argv = shown["command"]["argv"].as_array().unwrap();
-    let added: Vec<_> = shown["command"]["added"].as_array().unwrap().iter().map(|i| &argv[usize::try_from(i.as_u64().unwrap()).unwrap()]).collect();
-    assert_eq!(added, ["--no-pager", "--no-show-signature", "--no-ext-diff", "--no-textconv", "--submodule=short", "--ignore-submodules=dirty"]);
+    let added: Vec<_> = shown["command"]["added"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|i| &argv[usize::try_from(i.as_u64().unwrap()).unwrap()])
+        .collect();
+    assert_eq!(
+        added,
+        [
+            "--no-pager",
+            "--no-show-signature",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--submodule=short",
+            "--ignore-submodules=dirty"
+        ]
+    );
     assert_eq!(argv.last().unwrap(), "--");
     allow(&mut world.client, &shown).await;
     let events = world.client.events_until("turn.finished").await;
-    let item = &events.iter().find(|e| e["type"] == "item.completed" && e["item"]["kind"] == "command").unwrap()["item"];
+    let item =
+        &events.iter().find(|e| e["type"] == "item.completed" && e["item"]["kind"] == "command").unwrap()["item"];
     let plain = world.repo.git(["log", "--oneline", "-n", "5"]);
     assert_eq!(item["result"]["stdout"]["head"].as_str().unwrap().trim_end(), plain.trim_end());
 
@@ -82,9 +103,12 @@ async fn a_model_asks_for_a_command_and_gets_its_output_in_a_valid_history() {
 #[tokio::test]
 async fn a_key_is_found_nowhere_but_at_its_provider() {
     let mut world = World::configured("log:\n  level: trace\n").await;
-    let server = ByteServer::start([
-        Script::answer(401, &["content-type: application/json"], json!({ "type": "error", "error": { "type": "authentication_error", "message": format!("bad key {KEY}") } }).to_string()),
-    ]);
+    let server = ByteServer::start([Script::answer(
+        401,
+        &["content-type: application/json"],
+        json!({ "type": "error", "error": { "type": "authentication_error", "message": format!("bad key {KEY}") } })
+            .to_string(),
+    )]);
     let c = configured(&mut world, &server).await;
     world.client.ok("chat.send", json!({ "conversation_id": c, "text": "hello" })).await;
     let events = world.client.events_until("turn.finished").await;

@@ -1,9 +1,6 @@
 //! What the scenarios share: a daemon with one registered repository, and short ways to hold a conversation with it.
 
-use owl_testkit::{
-    Client, Daemon, Home,
-    repo::TempRepo,
-};
+use owl_testkit::{Client, Daemon, Home, repo::TempRepo};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
