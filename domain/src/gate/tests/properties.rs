@@ -79,8 +79,6 @@ fn posix_words(line: &str) -> Option<Vec<String>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
-
     #[test]
     fn no_text_makes_the_gate_panic(line in any::<String>()) {
         drop(verdict(&line));
