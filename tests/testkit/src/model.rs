@@ -3,8 +3,8 @@
 use owl_domain::{
     ports::{Access, BaseUrlError, Catalogue, Freshness, Providers, Reply, Stop, Tested},
     provider::{
-        Argument, BaseUrl, Block, Broken, BrokenBy, Call, Model, ModelRef, Piece, Provider, ReplyStop, Request, Usage,
-        WholeReply,
+        Argument, BaseUrl, Block, Broken, BrokenBy, Call, Message, Model, ModelRef, Piece, Provider, ReplyStop,
+        Request, Usage, WholeReply,
     },
 };
 use serde_json::Value;
@@ -17,9 +17,11 @@ use std::{
 /// A model whose replies are written beforehand, as a function of the request: the same request gives the same reply,
 /// so that a Turn which is carried on anew is answered as it was. Records what it was asked.
 pub struct ScriptedModel {
-    says: Box<dyn Fn(&Request) -> Vec<Said> + Send + Sync>,
+    says: Box<Says>,
     asked: Mutex<Vec<Request>>,
 }
+
+type Says = dyn Fn(&Request) -> Vec<Said> + Send + Sync;
 
 /// One thing that a scripted model does.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,8 +74,11 @@ impl ScriptedModel {
     /// Makes one that gives these replies, one a round of one Turn; more than there are end the Turn.
     pub fn with(script: Vec<Vec<Said>>) -> Self {
         Self::new(move |request| {
-            let round = request.messages.iter().filter(|message| is_assistant(message)).count();
-            script.get(round).cloned().unwrap_or_else(|| says("That is all."))
+            let since = request.messages.iter().rev().take_while(|message| !is_question(message));
+            script
+                .get(since.filter(|message| is_assistant(message)).count())
+                .cloned()
+                .unwrap_or_else(|| says("That is all."))
         })
     }
 
@@ -87,8 +92,12 @@ impl ScriptedModel {
     }
 }
 
-const fn is_assistant(message: &owl_domain::provider::Message) -> bool {
-    matches!(message, owl_domain::provider::Message::Assistant(_))
+const fn is_assistant(message: &Message) -> bool {
+    matches!(message, Message::Assistant(_))
+}
+
+fn is_question(message: &Message) -> bool {
+    matches!(message, Message::User { texts, .. } if !texts.is_empty())
 }
 
 #[async_trait::async_trait]

@@ -1,0 +1,83 @@
+//! Who is to be carried on, and who was told to stop.
+
+use owl_domain::{
+    ids::TurnId,
+    ports::{Legs, Stop},
+};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{Arc, Mutex},
+};
+use tokio::sync::watch;
+
+/// Remembers wakes, and fires the stop of a leg that is told to.
+#[derive(Default)]
+pub(crate) struct Woken {
+    woken: Mutex<VecDeque<TurnId>>,
+    stops: Mutex<BTreeMap<TurnId, Arc<Flag>>>,
+}
+
+impl Woken {
+    pub(crate) fn pop(&self) -> Option<TurnId> {
+        self.woken.lock().unwrap().pop_front()
+    }
+
+    pub(crate) fn forget(&self) {
+        self.woken.lock().unwrap().clear();
+    }
+
+    pub(crate) fn begin(&self, turn: TurnId) -> Arc<Flag> {
+        let stop = Arc::new(Flag::default());
+        self.stops.lock().unwrap().insert(turn, stop.clone());
+        stop
+    }
+
+    /// The daemon stops: every leg is told to.
+    pub(crate) fn stop_all(&self) {
+        for stop in self.stops.lock().unwrap().values() {
+            stop.fire();
+        }
+    }
+}
+
+impl Legs for Woken {
+    fn wake(&self, turn: TurnId) {
+        self.woken.lock().unwrap().push_back(turn);
+    }
+
+    fn stop(&self, turn: TurnId) {
+        if let Some(stop) = self.stops.lock().unwrap().get(&turn) {
+            stop.fire();
+        }
+        self.wake(turn);
+    }
+
+    fn deadline(&self) {}
+}
+
+/// A stop that a test fires.
+pub(crate) struct Flag(watch::Sender<bool>);
+
+impl Default for Flag {
+    fn default() -> Self {
+        Self(watch::Sender::new(false))
+    }
+}
+
+impl Flag {
+    pub(crate) fn fire(&self) {
+        self.0.send_replace(true);
+    }
+}
+
+#[async_trait::async_trait]
+impl Stop for Flag {
+    fn is_stopped(&self) -> bool {
+        *self.0.borrow()
+    }
+
+    async fn stopped(&self) {
+        let mut seen = self.0.subscribe();
+        let _fired_or_gone = seen.wait_for(|fired| *fired).await;
+    }
+}
