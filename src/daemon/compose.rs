@@ -65,8 +65,8 @@ pub(crate) async fn compose(config: &Config, places: &Places) -> anyhow::Result<
     let repositories: Arc<dyn Repositories> = Arc::new(GitRepositories::new(spawner, &git, &state));
     let paths: Arc<dyn Paths> = Arc::new(HostPaths::new());
     let terms: Arc<dyn Terms> = Arc::new(BaseTerms::new(repositories.clone()));
-    let projects =
-        Arc::new(ProjectService::new(store.projects(), repositories.clone(), paths.clone(), terms, clock.clone()));
+    let projects = ProjectService::new(store.projects(), repositories.clone(), paths.clone(), terms, clock.clone());
+    let projects = Arc::new(projects.keeping_out_of(own_directories(places)));
 
     let asked: Arc<dyn Providers> = Arc::new(HttpProviders::new(clock.clone(), Pace::EARNEST));
     let providers = Arc::new(ProviderService::new(asked, store.provider_configs(), credentials(config, places)?));
@@ -97,6 +97,12 @@ pub(crate) async fn compose(config: &Config, places: &Places) -> anyhow::Result<
         clock.clone(),
     ));
     Ok(Composed { store, chat, conversations, projects, providers, judge, commands, live, legs, clock })
+}
+
+/// Owl's own directories, resolved: no Project may hold one.
+fn own_directories(places: &Places) -> Vec<AbsPath> {
+    let resolved = [&places.config, &places.data, &places.state].map(|path| path.canonicalize().ok());
+    resolved.into_iter().flatten().filter_map(|path| AbsPath::new(path.to_string_lossy()).ok()).collect()
 }
 
 fn credentials(config: &Config, places: &Places) -> anyhow::Result<Arc<dyn Credentials>> {

@@ -102,3 +102,14 @@ async fn a_command_runs_in_the_worktree_that_was_chosen() {
         world.client.event_of("turn.finished").await;
     }
 }
+
+#[tokio::test]
+async fn a_repository_that_holds_owls_own_directories_is_not_registered() {
+    let mut world = World::new().await;
+    let home = world.home.path().to_owned();
+    owl_testkit::repo::Git::at(&home).init();
+    owl_testkit::repo::Git::at(&home).run(["commit", "-q", "--allow-empty", "-m", "first"]);
+    let error = world.client.err("projects.add", json!({ "path": home, "name": "home" })).await;
+    assert_eq!(error["data"]["kind"], "not_a_repository");
+    assert!(error["message"].as_str().unwrap().contains("where keys are kept"), "{error}");
+}

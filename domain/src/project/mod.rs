@@ -123,3 +123,6 @@ pub struct FileError {
     /// What is wrong and what would be right.
     pub message: String,
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,6 +14,8 @@ pub struct ProjectService {
     paths: Arc<dyn Paths>,
     terms: Arc<dyn Terms>,
     clock: Arc<dyn Clock>,
+    /// Owl's own directories, resolved: where keys and conversations are kept.
+    own: Vec<AbsPath>,
 }
 
 /// A Project with what is known of it right now.
@@ -121,7 +123,14 @@ impl ProjectService {
         terms: Arc<dyn Terms>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { projects, repositories, paths, terms, clock }
+        Self { projects, repositories, paths, terms, clock, own: Vec::new() }
+    }
+
+    /// Names Owl's own directories, resolved: no repository that holds one is registered.
+    #[must_use]
+    pub fn keeping_out_of(mut self, own: Vec<AbsPath>) -> Self {
+        self.own = own;
+        self
     }
 
     /// Registers the repository at a path, pinned as it is now.
@@ -135,6 +144,13 @@ impl ProjectService {
             .inspect(&path, new.base_branch)
             .await
             .map_err(|reason| RegisterError::Inspect { path: path.clone(), reason })?;
+        // A home directory as a repository, say: a chat that looks there would look at the keys.
+        let root = inspected.pins.work_tree.path.as_str();
+        let below = |own: &AbsPath| own.as_str() == root || own.as_str().starts_with(&[root, "/"].concat());
+        if let Some(own) = self.own.iter().find(|own| below(own)) {
+            let reason = alloc::format!("it holds Owl's own directory {own}, where keys are kept");
+            return Err(RegisterError::Inspect { path, reason: InspectError::NotGit { reason } });
+        }
         let name = match new.name {
             Some(name) => name,
             None => name_of(&inspected.pins.work_tree.path).ok_or(RegisterError::Name { path })?,
