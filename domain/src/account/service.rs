@@ -219,5 +219,3 @@ impl AccountService {
     }
 }
 
-#[cfg(test)]
-mod tests;

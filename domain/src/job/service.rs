@@ -361,5 +361,3 @@ fn title_of(prompt: &Prompt) -> Title {
     Title::new(cut).expect("the first line that is not blank is a title")
 }
 
-#[cfg(test)]
-mod tests;

@@ -1,7 +1,7 @@
 //! What a Run led to: its Agent's end, its denials, the diff, the checks and the Verifier become review or blocked (D21,
 //! D22). A Run in which everything was refused exits with 0 and calls itself a success; it is none here.
 
-use super::{Exit, Verification, VerificationState};
+use super::{Exit, Verification, VerificationKind, VerificationState};
 use crate::{
     limits,
     permissions::DeniedCall,
@@ -115,12 +115,13 @@ pub fn of_agent(ended: &AgentEnded, denials: &[DeniedCall]) -> Option<String> {
 /// Returns why the checks do not let the work pass; none when all passed.
 #[must_use]
 pub fn of_checks(judged: &[Verification]) -> Option<String> {
-    let failed: Vec<&Verification> = judged.iter().filter(|one| one.state != VerificationState::Passed).collect();
+    let checks: Vec<&Verification> = judged.iter().filter(|one| one.kind != VerificationKind::Agent).collect();
+    let failed: Vec<&&Verification> = checks.iter().filter(|one| one.state != VerificationState::Passed).collect();
     let first = failed.first()?;
     let names: Vec<String> = failed.iter().map(|one| format!("{} ({})", visible(&one.name), how(one))).collect();
     let printed = first.output.as_ref().map(last_words).filter(|text| !text.is_empty());
     let printed = printed.map(|text| format!(": {text}")).unwrap_or_default();
-    Some(format!("{} of {} checks did not pass: {}{printed}", failed.len(), judged.len(), names.join(", ")))
+    Some(format!("{} of {} checks did not pass: {}{printed}", failed.len(), checks.len(), names.join(", ")))
 }
 
 /// Returns why the Verifier does not let the work pass; none when it does.
@@ -228,6 +229,3 @@ fn last_words(output: &Clipped) -> String {
     let skipped = text.chars().count().saturating_sub(WORDS_CHARS);
     text.chars().skip(skipped).collect()
 }
-
-#[cfg(test)]
-mod tests;
