@@ -82,8 +82,9 @@ impl<'c> Judge<'c> {
                 self.place(operand, place);
                 Part::Path
             }
-            Role::RevisionOrPath if self.behind_a_path || !matches!(place, Some(Place::Absent)) => {
+            Role::RevisionOrPath | Role::PathIfThere if self.behind_a_path || !matches!(place, Some(Place::Absent)) => {
                 self.behind_a_path = true;
+                // It was looked up as it stands, and git would take the colon for magic.
                 if operand.text.starts_with(':') {
                     self.first.note(unknown_magic(&operand.text));
                 }
@@ -91,11 +92,6 @@ impl<'c> Judge<'c> {
                 Part::Path
             }
             Role::RevisionOrPath => Part::Revision,
-            Role::PathIfThere if self.behind_a_path || !matches!(place, Some(Place::Absent)) => {
-                self.behind_a_path = true;
-                self.place(operand, place);
-                Part::Path
-            }
             Role::PathIfThere => {
                 self.first.note(neither(operand));
                 Part::Path

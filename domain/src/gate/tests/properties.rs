@@ -134,7 +134,8 @@ proptest! {
         let behind = shown.argv.iter().position(|word| word == "--").map_or(shown.argv.len(), |at| at + 1);
         let is_grep_pattern = shown.program == crate::gate::Program::Grep && !shown.argv[..behind].iter().any(|word| word.starts_with("-e") || word.starts_with("--regexp"));
         for path in shown.argv.iter().skip(behind + usize::from(is_grep_pattern)) {
-            let path = crate::gate::pathspec::path_of(path).unwrap_or(path);
+            let is_git = shown.program == crate::gate::Program::Git;
+            let path = crate::gate::pathspec::path_of(path).filter(|_| is_git).unwrap_or(path);
             prop_assert!(!path.starts_with('/'), "{}", line);
             let mut depth = 0_i32;
             for component in path.split('/') {
@@ -196,4 +197,10 @@ fn a_file_named_like_a_revision_is_a_path() {
     // Behind it only paths may stand.
     assert_eq!(verdict_in(&tree, "git log main :/words").unwrap_err().kind, DenialKind::Operand);
     assert!(check("git log main :/words").is_ok());
+    // git would take the colon off, and what is behind it was never looked up.
+    for line in
+        ["git log README.md :", "git log README.md ::../x", "git log README.md :.gitignore", "git log README.md :0:x"]
+    {
+        assert_eq!(verdict(line).unwrap_err().kind, DenialKind::Operand, "{line}");
+    }
 }
