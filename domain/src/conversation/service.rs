@@ -223,3 +223,6 @@ impl Turn {
         matches!(self.state, TurnState::Finished(_))
     }
 }
+
+#[cfg(test)]
+mod tests;

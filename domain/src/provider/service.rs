@@ -329,3 +329,6 @@ impl ProviderService {
         Ok(settings.default_model.clone().map(|id| ModelRef { provider: *provider, id }))
     }
 }
+
+#[cfg(test)]
+mod tests;
