@@ -200,3 +200,38 @@ async fn an_unknown_method_a_wrong_field_and_a_broken_line_leave_the_connection_
     assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(-32007), &json!(null)));
     world.client.ok("system.health", json!({})).await;
 }
+
+#[tokio::test]
+async fn a_conversation_is_exported_whole_as_json_and_as_text_for_people() {
+    let mut world = World::new().await;
+    let c = world.conversation().await;
+    ask(&mut world.client, &c, &["cat README.md", "git push"]).await;
+    let shown = proposal(&mut world.client).await;
+    allow(&mut world.client, &shown).await;
+    world.client.event_of("turn.finished").await;
+    for format in ["json", "markdown"] {
+        let mut text = String::new();
+        let mut params = json!({ "conversation_id": c, "format": format });
+        loop {
+            let piece = world.client.ok("conversations.export", params.clone()).await;
+            text += piece["text"].as_str().unwrap();
+            if piece["next_after"].is_null() {
+                break;
+            }
+            params["after_seq"] = piece["next_after"].clone();
+        }
+        if format == "json" {
+            let whole: serde_json::Value = serde_json::from_str(&text).unwrap();
+            assert_eq!(whole["items"], json!(items(&mut world.client, &c).await));
+            assert_eq!(whole["conversation"]["id"], c);
+        } else {
+            for part in
+                ["## You", "## Command: ran", "TODO: more", "## Command: denied by the gate", "`push` is none of them"]
+            {
+                assert!(text.contains(part), "{part}: {text}");
+            }
+        }
+    }
+    let error = world.client.err("conversations.export", json!({ "conversation_id": "c_9", "format": "json" })).await;
+    assert_eq!(error["data"]["kind"], "not_found");
+}

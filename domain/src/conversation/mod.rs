@@ -1,5 +1,6 @@
 //! A Conversation, its Items, and what a model is sent of them (D16).
 
+pub mod export;
 pub mod history;
 mod item;
 mod page;

@@ -5,6 +5,7 @@ mod commands;
 mod consent;
 mod conversations;
 mod events;
+mod export;
 mod fields;
 mod policy;
 mod projects;
@@ -50,6 +51,7 @@ pub fn table(api: &Arc<Api>) -> Table {
     system::add(&mut table, api);
     projects::add(&mut table, api);
     conversations::add(&mut table, api);
+    export::add(&mut table, api);
     chat::add(&mut table, api);
     events::add(&mut table, api);
     consent::add(&mut table, api);

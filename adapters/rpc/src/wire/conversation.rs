@@ -82,6 +82,17 @@ pub struct ConversationView {
     pub proposals: Vec<Proposal>,
 }
 
+/// A piece of a Conversation as a document.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Exported {
+    /// Its id.
+    pub conversation_id: String,
+    /// The piece; all of them joined are the document.
+    pub text: String,
+    /// Goes into `after_seq` of the next call; null at the end.
+    pub next_after: Option<i64>,
+}
+
 /// A page of Items, ascending.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ItemsPage {
