@@ -6,7 +6,7 @@ use crate::{
     open::{self, OpenStoreError},
 };
 use owl_domain::ports::StoreError;
-use rusqlite::{Connection, InterruptHandle};
+use rusqlite::{Connection, ErrorCode, InterruptHandle};
 use std::{
     fs,
     path::Path,
@@ -88,29 +88,71 @@ pub(crate) fn in_the_background(path: &Path, file: &str) -> Watch {
         if stopped.recv_timeout(AFTER) == Err(mpsc::RecvTimeoutError::Disconnected) {
             return;
         }
-        let checked = open::reader(&path).and_then(|connection| {
-            *checking.lock().unwrap_or_else(PoisonError::into_inner) = Some(connection.get_interrupt_handle());
-            Ok(quick(&connection)?)
-        });
-        let damage = match checked {
-            Ok(None) => return tracing::debug!(%file, "the database is sound"),
-            Ok(Some(what)) => what,
-            Err(failure) if failure.is_damage() => match &failure {
-                Failure::Sql(error) => described(error),
-                _ => String::new(),
-            },
-            Err(_interrupted) => return,
-        };
-        let reason = format!(
-            "is damaged: {damage}; stop the daemon, keep a copy of the file, and put a sound copy in its place, or move it away to begin anew"
-        );
-        let error = StoreError { file, reason };
-        tracing::error!(%error, "the database is damaged");
-        let _first_and_only = found.set(error);
+        if let Some(error) = look(&path, &file, &checking) {
+            tracing::error!(%error, "the database is damaged");
+            let _first_and_only = found.set(error);
+        }
     };
     match std::thread::Builder::new().name("owl-db-check".into()).spawn(check) {
         Ok(_checks_by_itself) => *watch.waits.lock().unwrap_or_else(PoisonError::into_inner) = Some(stop),
         Err(error) => tracing::warn!(%error, "the database's soundness could not be looked at"),
     }
     watch
+}
+
+/// Looks at a file whole, and returns what is damaged. Whoever has `checking` can interrupt it.
+fn look(path: &Path, file: &str, checking: &Mutex<Option<InterruptHandle>>) -> Option<StoreError> {
+    let looked = open::reader(path).and_then(|connection| {
+        *checking.lock().unwrap_or_else(PoisonError::into_inner) = Some(connection.get_interrupt_handle());
+        Ok(quick(&connection)?)
+    });
+    let damage = match looked {
+        Ok(found) => found?,
+        Err(Failure::Sql(error)) if is_damage(&error) => described(&error),
+        Err(_interrupted) => return None,
+    };
+    let reason = format!(
+        "is damaged: {damage}; stop the daemon, keep a copy of the file, and put a sound copy in its place, or move it away to begin anew"
+    );
+    Some(StoreError { file: file.into(), reason })
+}
+
+fn is_damage(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damage_in_a_large_file_is_found_and_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("owl.db");
+        let connection = Connection::open(&path).unwrap();
+        connection.execute_batch("CREATE TABLE t (a TEXT); INSERT INTO t VALUES (hex(zeroblob(40000)))").unwrap();
+        drop(connection);
+        let checking = Mutex::default();
+        assert_eq!(look(&path, "owl.db", &checking), None);
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[4_096..8_192].fill(0x5A);
+        fs::write(&path, bytes).unwrap();
+        let error = look(&path, "owl.db", &checking).unwrap();
+        assert!(error.to_string().starts_with("owl.db is damaged: "), "{error}");
+        assert!(error.reason.contains("put a sound copy in its place"), "{error}");
+    }
+
+    #[test]
+    fn a_check_that_has_not_begun_ends_with_its_watch() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("owl.db");
+        fs::File::create(&path).unwrap().set_len(SMALL + 1).unwrap();
+        let watch = in_the_background(&path, "owl.db");
+        assert_eq!(watch.found(), None);
+        watch.stop();
+        while Arc::strong_count(&watch.found) > 1 {
+            std::thread::yield_now();
+        }
+        assert_eq!(watch.found(), None);
+    }
 }

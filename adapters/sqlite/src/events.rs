@@ -42,6 +42,13 @@ const COUNT_OF: &str = "SELECT count(*) FROM proposals WHERE state = 'pending' A
 /// How many Proposals that wait are told at once; their number is told too.
 const PENDING_TOLD: i64 = 100;
 
+/// Each list, how many parameters it takes, and the index that it must be read from.
+#[cfg(test)]
+pub(crate) const PLANS: [(&str, usize, &str); 2] = [
+    (AFTER, 2, "SEARCH e USING INTEGER PRIMARY KEY (rowid>?)"),
+    (AFTER_OF, 3, "SEARCH e USING INDEX events_by_conversation (conversation=? AND seq>?)"),
+];
+
 /// The Events port over the database.
 pub(crate) struct SqliteEvents(pub(crate) Database);
 

@@ -49,11 +49,6 @@ impl Failure {
         matches!(self, Self::Sql(_) | Self::Unreadable { .. })
     }
 
-    /// Says whether the file itself is damaged.
-    pub(crate) fn is_damage(&self) -> bool {
-        matches!(self, Self::Sql(error) if matches!(code(error), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)))
-    }
-
     fn reason(&self) -> String {
         match self {
             Self::Sql(error) => sql_reason(error),
@@ -103,4 +98,42 @@ fn sql_reason(error: &rusqlite::Error) -> String {
         _ => return format!("could not be read or written: {}", described(error)),
     };
     reason.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::OpenStoreError;
+    use rusqlite::ffi;
+
+    fn failed(code: i32) -> rusqlite::Error {
+        rusqlite::Error::SqliteFailure(ffi::Error::new(code), Some("no words for people".into()))
+    }
+
+    #[test]
+    fn each_failure_says_what_happened_and_what_to_do() {
+        for (code, words) in [
+            (ffi::SQLITE_FULL, "the disk is full; free some space"),
+            (ffi::SQLITE_READONLY, "read-only; make both writable"),
+            (ffi::SQLITE_READONLY_DIRECTORY, "read-only; make both writable"),
+            (ffi::SQLITE_CORRUPT, "is damaged; stop the daemon"),
+            (ffi::SQLITE_NOTADB, "is damaged; stop the daemon"),
+            (ffi::SQLITE_BUSY, "is locked by another program; end that program"),
+            (ffi::SQLITE_CANTOPEN, "could not be opened; see that it and its directory exist"),
+            (ffi::SQLITE_IOERR_WRITE, "the disk or its file system failed"),
+            (ffi::SQLITE_NOMEM, "there is not enough memory"),
+            (ffi::SQLITE_CONSTRAINT, "could not be read or written: no words for people (SQLite code 19)"),
+        ] {
+            let error = Failure::Sql(failed(code)).told("/data/owl.db");
+            assert!(error.to_string().starts_with("/data/owl.db ") && error.reason.contains(words), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_opened_is_told_by_its_cause() {
+        let of = |code| OpenStoreError::of("/data/owl.db", &failed(code)).to_string();
+        assert!(of(ffi::SQLITE_READONLY).contains("is read-only; make both writable"));
+        assert!(of(ffi::SQLITE_CORRUPT).contains("is damaged: "));
+        assert!(of(ffi::SQLITE_CANTOPEN).contains("cannot be opened: "));
+    }
 }

@@ -137,3 +137,21 @@ fn remove(path: &Path) -> io::Result<()> {
         _ => Ok(()),
     }
 }
+
+/// Returns the migrations: number, name and checksum.
+#[cfg(test)]
+pub(crate) fn known() -> Vec<(i64, String, String)> {
+    let runner = embedded::migrations::runner();
+    let one = |migration: &refinery::Migration| {
+        (i64::from(migration.version()), migration.name().to_owned(), migration.checksum().to_string())
+    };
+    runner.get_migrations().iter().map(one).collect()
+}
+
+/// Makes a database as an older Owl left it.
+#[cfg(test)]
+pub(crate) fn create_at(path: &Path, schema: i32) {
+    let mut connection = Connection::open(path).unwrap();
+    let runner = embedded::migrations::runner().set_target(refinery::Target::Version(schema));
+    runner.run(&mut connection).unwrap();
+}

@@ -16,7 +16,7 @@ use std::{
     fs::{self, OpenOptions, Permissions},
     io,
     os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Arc, Mutex, mpsc},
     time::Duration,
 };
@@ -180,7 +180,7 @@ fn writer(path: &Path) -> rusqlite::Result<Connection> {
 }
 
 /// Opens a connection that only reads.
-pub(crate) fn reader(path: &PathBuf) -> Result<Connection, Failure> {
+pub(crate) fn reader(path: &Path) -> Result<Connection, Failure> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY)?;

@@ -47,6 +47,17 @@ const ITEMS_BEFORE: &str =
     concat!(rows::select_items!(), "WHERE i.conversation = ?1 AND i.seq < ?2 ORDER BY i.seq DESC");
 const ITEMS_AFTER: &str = concat!(rows::select_items!(), "WHERE i.conversation = ?1 AND i.seq > ?2 ORDER BY i.seq");
 
+/// Each list, how many parameters it takes, and the index that it must be read from.
+#[cfg(test)]
+pub(crate) const PLANS: [(&str, usize, &str); 6] = [
+    (ALL, 4, "SEARCH c USING INDEX conversations_by_update (archived=? AND updated_at<?)"),
+    (IDLE, 4, "SEARCH c USING INDEX conversations_by_update (archived=? AND updated_at<?)"),
+    (OF_PROJECT, 4, "SEARCH c USING INDEX conversations_by_project (project_root=? AND archived=? AND updated_at<?)"),
+    (NEWEST_ITEMS, 1, "SEARCH i USING INDEX items_by_seq (conversation=?)"),
+    (ITEMS_BEFORE, 2, "SEARCH i USING INDEX items_by_seq (conversation=? AND seq<?)"),
+    (ITEMS_AFTER, 2, "SEARCH i USING INDEX items_by_seq (conversation=? AND seq>?)"),
+];
+
 /// Returns a page of Conversations, the one that was spoken to last first.
 pub(super) async fn list(
     database: &Database,

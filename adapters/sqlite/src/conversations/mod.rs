@@ -19,6 +19,8 @@ use owl_domain::{
 };
 
 pub(crate) use change::tell;
+#[cfg(test)]
+pub(crate) use list::PLANS;
 
 /// The Conversations port over the database.
 pub(crate) struct SqliteConversations(pub(crate) Database);

@@ -11,7 +11,8 @@ use owl_domain::{
 };
 use rusqlite::params;
 
-const DUE: &str = "SELECT id, turn FROM proposals WHERE state = 'pending' AND expires_at <= ?1 ORDER BY id";
+const DUE: &str = "SELECT id, turn FROM proposals INDEXED BY proposals_due
+    WHERE state = 'pending' AND expires_at <= ?1 ORDER BY id";
 const INSERT_GRANT: &str =
     "INSERT INTO grants (conversation, program, verb, workdir, created_at, created_from, granted_by)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) RETURNING id";

@@ -34,7 +34,8 @@ pub(crate) use grants::SqliteGrants;
 /// deadline is not past.
 const DECIDE: &str = "UPDATE proposals SET state = ?2, decided_at = ?3, decided_by = ?4, reason = ?5, granted = ?6
     WHERE id = ?1 AND state = 'pending' AND (?7 IS NULL OR expires_at > ?7)";
-const PENDING_OF_TURN: &str = "SELECT id FROM proposals WHERE turn = ?1 AND state = 'pending' ORDER BY id";
+const PENDING_OF_TURN: &str = "SELECT id FROM proposals WHERE turn = ?1 AND +state = 'pending'
+    ORDER BY position";
 const LIST: &str = concat!("SELECT ", rows::proposal_columns!(), " FROM proposals p WHERE p.id > ?1 ORDER BY p.id");
 const LIST_IN_STATE: &str =
     concat!("SELECT ", rows::proposal_columns!(), " FROM proposals p WHERE p.id > ?1 AND p.state = ?2 ORDER BY p.id");
@@ -48,7 +49,16 @@ const LIST_OF_IN_STATE: &str = concat!(
     rows::proposal_columns!(),
     " FROM proposals p WHERE p.id > ?1 AND p.conversation = ?2 AND p.state = ?3 ORDER BY p.id"
 );
-const NEXT_DEADLINE: &str = "SELECT min(expires_at) FROM proposals WHERE state = 'pending'";
+const NEXT_DEADLINE: &str = "SELECT min(expires_at) FROM proposals INDEXED BY proposals_due WHERE state = 'pending'";
+
+/// Each list, how many parameters it takes, and the index that it must be read from.
+#[cfg(test)]
+pub(crate) const PLANS: [(&str, usize, &str); 4] = [
+    (LIST, 1, "SEARCH p USING INTEGER PRIMARY KEY (rowid>?)"),
+    (LIST_IN_STATE, 2, "SEARCH p USING INDEX proposals_by_state (state=? AND id>?)"),
+    (LIST_OF_IN_STATE, 3, "SEARCH p USING INDEX proposals_by_conversation (conversation=? AND state=? AND id>?)"),
+    (NEXT_DEADLINE, 0, "USING COVERING INDEX proposals_due"),
+];
 
 /// The Proposals port over the database.
 pub(crate) struct SqliteProposals(pub(crate) Database);

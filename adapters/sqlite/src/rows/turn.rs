@@ -13,10 +13,11 @@ use owl_domain::{
 use rusqlite::Connection;
 
 /// Says whether the Turn `t` only waits for people: a Proposal is pending, and no call is anything else but answered.
+/// The `+` keeps SQLite from walking through all that is pending anywhere.
 macro_rules! awaiting {
     () => {
         "(t.finished_at IS NULL AND NOT t.cancelling
-          AND EXISTS (SELECT 1 FROM proposals w WHERE w.turn = t.id AND w.state = 'pending')
+          AND EXISTS (SELECT 1 FROM proposals w WHERE w.turn = t.id AND +w.state = 'pending')
           AND NOT EXISTS (SELECT 1 FROM calls k LEFT JOIN proposals w ON w.item = k.item
                           WHERE k.turn = t.id AND k.told IS NULL AND w.state IS NOT 'pending'))"
     };

@@ -40,7 +40,7 @@ async fn a_proposal_is_stored_as_it_was_shown() {
     assert_eq!((command.shown, command.proposal), (Some(proposal.shown), Some(proposal.id)));
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn of_many_answers_at_once_one_wins_and_all_are_told_the_same() {
     let owl = Owl::new();
     let (_, turn, proposal) = pending(&owl).await;
@@ -146,7 +146,7 @@ async fn an_answer_at_the_deadline_is_too_late_and_one_before_it_is_not() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn an_answer_and_the_deadline_in_the_same_moment_agree() {
     for _ in 0..50 {
         let mut owl = Owl::new();
@@ -188,7 +188,7 @@ async fn what_nobody_answered_expires_also_while_no_daemon_ran() {
     assert_eq!(command.outcome, Some(CommandOutcome::Expired));
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn an_allowed_command_starts_once() {
     let owl = Owl::new();
     let (_, turn, proposal) = pending(&owl).await;

@@ -1,6 +1,13 @@
 //! The ports against a real file: what a change writes and tells, who wins, and what is left of it after a restart.
 
 mod consent;
+mod conversations;
+mod deleting;
+mod failing;
+mod finding;
+mod opening;
+mod recovering;
+mod settings;
 mod turns;
 
 use crate::SqliteStore;
@@ -67,6 +74,18 @@ impl Owl {
     pub(crate) fn reopen(self) -> Self {
         let Self { directory, store, events, now } = self;
         drop(store);
+        let store = SqliteStore::open(&directory.path().join("owl.db"), events.clone()).unwrap();
+        Self { directory, store, events, now }
+    }
+
+    /// The files as they are at this moment, opened in another directory: what a daemon finds after `kill -9`, which
+    /// runs no clean-up. To be called while no write is under way.
+    pub(crate) fn killed(self) -> Self {
+        let Self { directory: before, store: _dies, events, now } = self;
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["owl.db", "owl.db-wal"] {
+            std::fs::copy(before.path().join(name), directory.path().join(name)).unwrap();
+        }
         let store = SqliteStore::open(&directory.path().join("owl.db"), events.clone()).unwrap();
         Self { directory, store, events, now }
     }

@@ -125,7 +125,7 @@ async fn a_second_turn_is_busy_and_stores_nothing() {
     assert_eq!(owl.items(conversation).await.len(), 1);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn of_many_questions_at_once_one_begins_a_turn() {
     let owl = Owl::new();
     let conversation = owl.conversation().await;

@@ -1,0 +1,56 @@
+//! Projects and Providers' settings.
+
+use super::*;
+use owl_domain::{
+    ports::AddError,
+    provider::{BaseUrl, LastError, ProviderSettings},
+};
+use pretty_assertions::assert_eq;
+
+#[tokio::test]
+async fn a_project_is_kept_as_it_was_registered() {
+    let owl = Owl::new();
+    let projects = owl.store.projects();
+    let (one, other) = (project("zebra", "/home/u/zebra"), project("ant", "/home/u/ant"));
+    projects.add(one.clone()).await.unwrap();
+    projects.add(other.clone()).await.unwrap();
+    let same_name = AddError::Exists { existing: Box::new(one.clone()) };
+    assert_eq!(projects.add(project("zebra", "/home/u/elsewhere")).await, Err(same_name.clone()));
+    assert_eq!(projects.add(project("other", "/home/u/zebra")).await, Err(same_name));
+    drop(projects);
+    let owl = owl.reopen();
+    let projects = owl.store.projects();
+    assert_eq!(projects.list().await.unwrap(), [other, one.clone()]);
+    assert_eq!(projects.get(one.name.clone()).await.unwrap(), Some(one.clone()));
+    assert!(projects.remove(one.name.clone()).await.unwrap());
+    assert!(!projects.remove(one.name.clone()).await.unwrap());
+    assert_eq!(projects.get(one.name).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn settings_are_replaced_whole_and_removed_with_the_last_error() {
+    let owl = Owl::new();
+    let configs = owl.store.provider_configs();
+    let provider = Provider::OpenRouter;
+    assert_eq!(configs.get(provider).await.unwrap(), None);
+    let settings = ProviderSettings {
+        base_url: Some(BaseUrl::normalised("http://localhost:4000")),
+        default_model: Some(ModelId::new("a/b").unwrap()),
+        models: vec![ModelId::new("a/b").unwrap(), ModelId::new("c\"d").unwrap()],
+    };
+    configs.set(provider, settings.clone()).await.unwrap();
+    assert_eq!(configs.get(provider).await.unwrap(), Some(settings));
+    configs.set(provider, ProviderSettings::default()).await.unwrap();
+    assert_eq!(configs.get(provider).await.unwrap(), Some(ProviderSettings::default()));
+    assert_eq!(configs.get(Provider::Anthropic).await.unwrap(), None);
+
+    let error = LastError { at: owl.now, status: Some(401), message: "the key was refused".into() };
+    configs.set_last_error(provider, Some(error.clone())).await.unwrap();
+    assert_eq!(configs.last_error(provider).await.unwrap(), Some(error.clone()));
+    configs.set_last_error(provider, None).await.unwrap();
+    assert_eq!(configs.last_error(provider).await.unwrap(), None);
+    configs.set_last_error(provider, Some(error)).await.unwrap();
+    assert!(configs.remove(provider).await.unwrap());
+    assert_eq!(configs.last_error(provider).await.unwrap(), None);
+    assert!(!configs.remove(provider).await.unwrap());
+}
