@@ -1,7 +1,10 @@
 //! The command tree. Each command is one call, or a few, to the daemon's socket; there is no chat here (ADR-0022, D5).
 
+mod account;
 mod completions;
 mod daemon;
+mod jobs;
+mod logs;
 mod models;
 mod output;
 mod policy;
@@ -68,6 +71,14 @@ enum Command {
     Provider(provider::Provider),
     /// List the models there are
     Models(models::Models),
+    /// Keep the Accounts whose Agents work unattended
+    #[command(subcommand)]
+    Account(account::Account),
+    /// Give Agents work, and see what they were allowed and denied
+    #[command(subcommand)]
+    Jobs(jobs::Jobs),
+    /// Print what a Run's Agent printed
+    Logs(logs::Logs),
     /// Show what the gate lets through, or what it says to one line
     Policy(policy::Policy),
     /// Call any method of the daemon
@@ -109,6 +120,9 @@ async fn run(command: Command, out: &mut Out) -> Result<(), Failed> {
         Command::Project(command) => project::run(command, &places()?, out).await,
         Command::Provider(command) => provider::run(command, &places()?, out).await,
         Command::Models(command) => models::run(command, &places()?, out).await,
+        Command::Account(command) => account::run(command, &places()?, out).await,
+        Command::Jobs(command) => jobs::run(command, &places()?, out).await,
+        Command::Logs(command) => logs::run(command, &places()?, out).await,
         Command::Policy(command) => policy::run(command, &places()?, out).await,
         Command::Rpc(command) => rpc::run(command, &places()?, out).await,
         Command::Completions(command) => completions::run(&command, out),

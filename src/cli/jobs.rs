@@ -1,0 +1,261 @@
+//! `owl jobs`: what Agents are to do, unattended, and what they were allowed and denied (ADR-0035, D22).
+
+use super::{
+    Failed, Out,
+    output::{columns, items, text},
+    socket,
+};
+use crate::config::places::Places;
+use clap::Subcommand;
+use owl_domain::show::visible;
+use serde_json::{Value, json};
+use std::io::Read as _;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Jobs {
+    /// Add a Job; it is not started
+    Add {
+        /// The Project it works on
+        #[arg(long)]
+        project: String,
+        /// The Account whose Agent does it; the Project's own when left out
+        #[arg(long)]
+        account: Option<String>,
+        /// Its title; made of the prompt when left out
+        #[arg(long)]
+        title: Option<String>,
+        /// What is to be done; read from standard input when it is a dash
+        prompt: String,
+    },
+    /// List Jobs, newest first
+    List {
+        /// Those of one Project
+        #[arg(long)]
+        project: Option<String>,
+        /// Those in one state: pending, active, blocked, review, done or cancelled
+        #[arg(long)]
+        state: Option<String>,
+    },
+    /// Show one Job: its Runs, what each was allowed, and what it was denied
+    Show {
+        /// Its id
+        job: String,
+        /// With the difference to where it began
+        #[arg(long)]
+        diff: bool,
+    },
+    /// Start a Run of a Job
+    Start {
+        /// Its id
+        job: String,
+    },
+    /// Cancel a Job; a Run at work is ended, its branch stays
+    Cancel {
+        /// Its id
+        job: String,
+    },
+    /// Accept a Job's work: its branch stays for you to merge
+    Accept {
+        /// Its id
+        job: String,
+    },
+    /// Remove a Job's worktree and branch
+    Drop {
+        /// Its id
+        job: String,
+        /// Even when work would be lost
+        #[arg(long)]
+        discard: bool,
+    },
+}
+
+pub(super) async fn run(command: Jobs, places: &Places, out: &mut Out) -> Result<(), Failed> {
+    let client = socket::connect(places).await?;
+    match command {
+        Jobs::Add { project, account, title, prompt } => {
+            let prompt = if prompt == "-" { prompt_from_stdin()? } else { prompt };
+            let mut params = json!({ "project": project, "prompt": prompt });
+            for (name, value) in [("account", account), ("title", title)] {
+                if let Some(value) = value {
+                    params[name] = value.into();
+                }
+            }
+            let job = socket::call(&client, "jobs.create", params).await?;
+            out.answer(&job, |j| format!("{} is added; start it: owl jobs start {}", text(j, "id"), text(j, "id")))
+        }
+        Jobs::List { project, state } => {
+            let mut params = json!({ "limit": 200 });
+            for (name, value) in [("project", project), ("state", state)] {
+                if let Some(value) = value {
+                    params[name] = value.into();
+                }
+            }
+            let list = socket::call(&client, "jobs.list", params).await?;
+            out.answer(&list, |list| {
+                let row = |j: &Value| vec![text(j, "id"), text(j, "state"), text(j, "project"), text(j, "title")];
+                let rows: Vec<_> = items(list).iter().map(row).collect();
+                if rows.is_empty() {
+                    "There is no Job.".into()
+                } else {
+                    columns(&["JOB", "STATE", "PROJECT", "TITLE"], &rows)
+                }
+            })
+        }
+        Jobs::Show { job, diff } => {
+            let job = socket::call(&client, "jobs.get", json!({ "job_id": job, "diff": diff })).await?;
+            out.answer(&job, shown)
+        }
+        Jobs::Start { job } => {
+            let started = socket::call(&client, "jobs.start", json!({ "job_id": job })).await?;
+            out.answer(&started, |s| {
+                let run = text(s, "run.id");
+                format!("{run} of {job} is at work; watch it: owl logs {run} -f")
+            })
+        }
+        Jobs::Cancel { job } => {
+            let cancelled = socket::call(&client, "jobs.cancel", json!({ "job_id": job })).await?;
+            out.answer(&cancelled, |j| {
+                format!("{} is {}; its branch {} stays", text(j, "id"), text(j, "state"), text(j, "branch"))
+            })
+        }
+        Jobs::Accept { job } => {
+            let accepted = socket::call(&client, "jobs.accept", json!({ "job_id": job })).await?;
+            out.answer(&accepted, |j| {
+                let kept = match j["worktree_kept"].as_bool() {
+                    Some(true) => format!("; its worktree {} holds uncommitted work and stays", text(j, "worktree")),
+                    _ => String::new(),
+                };
+                format!("{} is done; merge it when you like: git merge {}{kept}", text(j, "id"), text(j, "branch"))
+            })
+        }
+        Jobs::Drop { job, discard } => {
+            let dropped = socket::call(&client, "jobs.drop", json!({ "job_id": job, "discard": discard })).await?;
+            out.answer(&dropped, |j| {
+                let lost = format!("{} files, {} commits", text(j, "discarded.files"), text(j, "discarded.commits"));
+                format!("{}'s worktree and branch are removed ({lost} discarded)", text(j, "id"))
+            })
+        }
+    }
+}
+
+fn prompt_from_stdin() -> Result<String, Failed> {
+    let most = u64::try_from(owl_domain::limits::PROMPT_BYTES).unwrap_or(u64::MAX) + 1;
+    let mut prompt = String::new();
+    let read = std::io::stdin().lock().take(most).read_to_string(&mut prompt);
+    read.map_err(|error| Failed::Refused(format!("the prompt on standard input cannot be read: {error}")))?;
+    Ok(prompt)
+}
+
+fn shown(job: &Value) -> String {
+    let mut lines =
+        vec![format!("{}  {}", text(job, "id"), text(job, "title")), format!("state     {}", text(job, "state"))];
+    if let Some(reason) = job["reason"].as_str() {
+        lines.push(format!("reason    {reason}"));
+    }
+    lines.push(format!("project   {} (from {})", text(job, "project"), text(job, "base_branch")));
+    lines.push(format!("account   {}", text(job, "account")));
+    lines.push(format!("branch    {}", text(job, "branch")));
+    if let Some(worktree) = job["worktree"].as_str() {
+        lines.push(format!("worktree  {worktree}"));
+    }
+    if let Some(changes) = job["changes"].as_object() {
+        let number = |name: &str| changes.get(name).map(Value::to_string).unwrap_or_default();
+        lines.push(format!(
+            "changes   {} files, +{} -{}, {} commits",
+            number("files"),
+            number("insertions"),
+            number("deletions"),
+            number("commits")
+        ));
+    }
+    for run in job["runs"].as_array().into_iter().flatten() {
+        lines.push(String::new());
+        lines.extend(run_lines(run));
+    }
+    if let Some(diff) = job["diff"]["text"].as_str() {
+        lines.push(String::new());
+        lines.push(diff.trim_end().to_owned());
+    }
+    lines.join("\n")
+}
+
+fn run_lines(run: &Value) -> Vec<String> {
+    let outcome = run["outcome"].as_str().or_else(|| run["state"].as_str()).unwrap_or_default();
+    let mut lines = vec![format!("run {}  attempt {}  {outcome}", text(run, "id"), text(run, "attempt"))];
+    if let Some(reason) = run["reason"].as_str() {
+        lines.push(format!("  reason    {reason}"));
+    }
+    let account = &run["permissions"]["account"];
+    lines.push(format!("  allowed by the Account {} ({})", text(account, "name"), text(account, "file")));
+    for (member, word) in [("allow", "allow"), ("ask", "ask  "), ("deny", "deny ")] {
+        lines.extend(rules(&account[member], &account["ignored"]).map(|rule| format!("    {word}  {rule}")));
+    }
+    if account["allow"].as_array().is_some_and(Vec::is_empty) {
+        lines.push("    NOTHING is allowed by this Account's list".into());
+    }
+    let project = &run["permissions"]["project"];
+    let extra: Vec<String> = rules(&project["allowed_tools"], &project["ignored"]).collect();
+    if !extra.is_empty() {
+        lines.push(format!("  allowed by the Project ({} at {})", text(project, "file"), text(project, "commit")));
+        lines.extend(extra.into_iter().map(|rule| format!("    allow  {rule}")));
+    }
+    let mode = account["default_mode"].as_str();
+    let reported = run["permissions"]["reported"]["permission_mode"].as_str();
+    for mode in mode.into_iter().chain(reported) {
+        if !["default", "dontAsk"].contains(&mode) {
+            lines.push(format!("  NOTE: mode {mode}: the lists above do not mean what they say"));
+        }
+    }
+    if let Some(reported) = reported {
+        let version = text(run, "permissions.reported.tool_version");
+        lines.push(format!("  the tool reported mode {reported}, version {version}"));
+    }
+    let argv: Vec<String> =
+        run["argv"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+    lines.push(format!("  started as {}", owl_domain::show::quote_argv(&argv)));
+    for denial in run["denials"].as_array().into_iter().flatten() {
+        lines.push(format!(
+            "  denied {}× {}: {}",
+            text(denial, "count"),
+            text(denial, "tool"),
+            text(denial, "input_summary")
+        ));
+        match denial["rule_to_add"].as_str() {
+            Some(rule) => {
+                lines.push(format!("    to allow it add {}", one_line(rule)));
+                for place in denial["where"].as_array().into_iter().flatten() {
+                    lines.push(format!("      to {} in {}", text(place, "key"), text(place, "file")));
+                }
+            }
+            None => lines.push(format!("    no line allows it: {}", text(denial, "why"))),
+        }
+    }
+    for check in run["verification"].as_array().into_iter().flatten() {
+        lines.push(format!("  {} {}: {}", text(check, "kind"), text(check, "name"), text(check, "state")));
+        if let Some(message) = check["message"].as_str() {
+            lines.push(format!("    {message}"));
+        }
+        if let Some(output) = check["output"]["head"].as_str() {
+            lines.extend(output.lines().map(|line| format!("    | {line}")));
+        }
+    }
+    if let Some(last) = run["result_text"].as_str() {
+        lines.push(format!("  the Agent's last words: {last}"));
+    }
+    lines
+}
+
+fn rules<'v>(list: &'v Value, ignored: &'v Value) -> impl Iterator<Item = String> + 'v {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).map(move |rule| {
+        let found = ignored.as_array().into_iter().flatten().find(|entry| entry["rule"].as_str() == Some(rule));
+        match found {
+            Some(entry) => format!("{}   IGNORED by the tool: {}", one_line(rule), text(entry, "why")),
+            None => one_line(rule),
+        }
+    })
+}
+
+/// One rule a line, and nothing that would not print as itself.
+fn one_line(rule: &str) -> String {
+    visible(rule).replace('\n', "\\n").replace('\t', "\\t")
+}
