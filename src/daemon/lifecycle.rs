@@ -23,11 +23,13 @@ use std::{
 use tokio::{
     signal::unix::{SignalKind, signal},
     task::JoinHandle,
-    time::timeout,
+    time::{timeout, timeout_at},
 };
 
-/// How long running calls and legs may take to end; the whole stop takes less than five seconds.
-const STOP_WITHIN: Duration = Duration::from_secs(4);
+/// The whole stop takes less than five seconds (D4): legs and the commands that they run get most of it, and calls that
+/// run get what is left.
+const STOP_WITHIN: Duration = Duration::from_millis(4_500);
+const LEGS_WITHIN: Duration = Duration::from_secs(3);
 
 /// Runs the daemon in the foreground until it is told to stop.
 ///
@@ -91,10 +93,10 @@ impl Running {
     /// Stops: nobody is served any more, what runs is ended, what waits is left as it is.
     pub(crate) async fn stop(self) {
         self.server.refuse();
-        let legs = timeout(STOP_WITHIN, self.composed.legs.stop());
+        let deadline = tokio::time::Instant::now() + STOP_WITHIN;
         // Subscribers see how their Turns ended before they are told that the daemon stops.
-        let ended = legs.await.is_ok();
-        let told = timeout(STOP_WITHIN, self.server.stop()).await.is_ok();
+        let ended = timeout(LEGS_WITHIN, self.composed.legs.stop()).await.is_ok();
+        let told = timeout_at(deadline, self.server.stop()).await.is_ok();
         if !ended || !told {
             tracing::warn!("something did not end in time; it is told as interrupted after the next start");
         }
