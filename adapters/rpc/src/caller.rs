@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 use tokio::sync::watch;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 /// How the peer speaks; its first byte said so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +72,12 @@ pub struct Limits {
     pub stuck_subscriber: Duration,
     /// How long a connection may be silent before its first byte.
     pub first_byte: Duration,
+    /// How long calls that run are answered after the server was told to stop.
+    pub stop: Duration,
 }
+
+/// Within the 5 s in which the whole daemon stops.
+const STOP: Duration = Duration::from_secs(4);
 
 impl Default for Limits {
     fn default() -> Self {
@@ -85,6 +91,7 @@ impl Default for Limits {
             queue_messages_per_connection: limits::QUEUE_MESSAGES_PER_CONNECTION,
             stuck_subscriber: limits::STUCK_SUBSCRIBER,
             first_byte: limits::FIRST_BYTE,
+            stop: STOP,
         }
     }
 }
@@ -160,4 +167,12 @@ impl Drop for Place {
     fn drop(&mut self) {
         (self.counted)(&self.shared).fetch_sub(1, Ordering::Relaxed);
     }
+}
+
+/// What a connection holds for as long as it is open.
+pub(crate) struct Held {
+    /// Its place among the connections.
+    pub(crate) _place: Place,
+    /// What the server waits for when it ends.
+    pub(crate) _awaited: TaskTrackerToken,
 }

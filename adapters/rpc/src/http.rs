@@ -5,7 +5,7 @@ mod gate;
 mod layer;
 
 use crate::{
-    caller::Caller,
+    caller::{Caller, Held},
     error::RpcError,
     lines::ID_LENGTH,
     outlet::{Outlet, message},
@@ -29,6 +29,7 @@ use std::{
     task::{Context, Poll},
 };
 use tokio::net::UnixStream;
+use tokio_util::sync::CancellationToken;
 use tower::{
     Service,
     layer::util::{Identity, Stack},
@@ -63,8 +64,9 @@ impl Http {
         Ok(Self { table, subscriptions, config, stop })
     }
 
-    /// Serves one connection until its peer is gone or the server closes.
-    pub(crate) async fn serve(self, stream: UnixStream, caller: Arc<Caller>) {
+    /// Serves one connection until its peer is gone or the server closes. A WebSocket outlives this, in jsonrpsee's own
+    /// task: it takes `held` with it, and is cut with the rest.
+    pub(crate) async fn serve(self, stream: UnixStream, caller: Arc<Caller>, held: Held, cut: CancellationToken) {
         let in_flight = Arc::new(InFlight::new(caller.server.limits.calls_in_flight_per_connection));
         let layer = TableLayer { table: self.table, in_flight: in_flight.clone() };
         let builder: Builder = Server::builder()
@@ -72,8 +74,9 @@ impl Http {
             .set_rpc_middleware(RpcServiceBuilder::new().layer(layer))
             .to_service_builder()
             .connection_id(caller.id);
-        let service = Requests { builder, methods: self.subscriptions, stop: self.stop.clone(), caller };
-        let served = serve_with_graceful_shutdown(Gated::new(stream, in_flight), service, self.stop.shutdown());
+        let held = Arc::new(held);
+        let service = Requests { builder, methods: self.subscriptions, stop: self.stop.clone(), caller, held };
+        let served = serve_with_graceful_shutdown(Gated::new(stream, in_flight, cut), service, self.stop.shutdown());
         // Awaited bare: inside another async block the compiler cannot show that this future may be sent.
         if let Err(error) = served.await {
             tracing::debug!(error, "an HTTP connection ended");
@@ -88,11 +91,14 @@ struct Requests {
     methods: Methods,
     stop: StopHandle,
     caller: Arc<Caller>,
+    held: Arc<Held>,
 }
 
-/// Says that a connection's requests belong to a WebSocket.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct OverWebSocket;
+/// Says that a connection's requests belong to a WebSocket, for as long as that is open.
+#[derive(Clone)]
+pub(crate) struct OverWebSocket {
+    _held: Arc<Held>,
+}
 
 impl<B> Service<HttpRequest<B>> for Requests
 where
@@ -118,7 +124,7 @@ where
         let upgrades = ws::is_upgrade_request(&request);
         request.extensions_mut().insert(self.caller.clone());
         if upgrades {
-            request.extensions_mut().insert(OverWebSocket);
+            request.extensions_mut().insert(OverWebSocket { _held: self.held.clone() });
         }
         let answer = service.call(request);
         Box::pin(async move {

@@ -18,6 +18,8 @@ mod samples;
 mod server;
 mod socket;
 mod table;
+#[cfg(test)]
+mod tests;
 pub mod wire;
 
 pub use caller::{Caller, Limits};

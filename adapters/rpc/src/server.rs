@@ -1,7 +1,7 @@
 //! Accepts connections, counts them, refuses what is too much in the caller's own dialect, and ends in order (D4, D7).
 
 use crate::{
-    caller::{Caller, Dialect, Limits, Phase, Place, Shared},
+    caller::{Caller, Dialect, Held, Limits, Phase, Shared},
     error::{RpcError, TOO_MANY_CONNECTIONS},
     http::Http,
     lines,
@@ -40,10 +40,10 @@ pub struct Config {
     pub limits: Limits,
 }
 
-/// How long calls that run are answered after the server was told to stop.
-const STOPS_WITHIN: Duration = Duration::from_secs(4);
 /// How long the last notices of WebSockets have to get on their way.
 const LAST_NOTICES: Duration = Duration::from_millis(500);
+/// How long connections have to end once they are cut.
+const CUT_WITHIN: Duration = Duration::from_millis(500);
 /// How long a refused peer has to speak first, and again to read the refusal.
 const REFUSED: Duration = Duration::from_secs(1);
 /// Refusals that are told at once; beyond that a connection is closed without a word.
@@ -104,7 +104,7 @@ impl Running {
         }
     }
 
-    /// Ends: subscribers are told, running calls are answered for up to 4 s, then whatever is left is cut.
+    /// Ends: subscribers are told, running calls are answered for a while, then whatever is left is cut.
     pub async fn stop(self) {
         self.refuse();
         self.shared.go_on_to(Phase::Closing);
@@ -121,10 +121,12 @@ impl Running {
             let _nobody = self.http_stop.stop();
             self.tasks.wait().await;
         };
-        if timeout(STOPS_WITHIN, orderly).await.is_err() {
+        if timeout(self.shared.limits.stop, orderly).await.is_err() {
             tracing::warn!("connections were cut that had calls under way");
             self.killed.cancel();
-            self.tasks.wait().await;
+            if timeout(CUT_WITHIN, self.tasks.wait()).await.is_err() {
+                tracing::warn!("a connection did not end though it was cut");
+            }
         }
     }
 }
@@ -163,8 +165,8 @@ impl Accepting {
         match self.shared.connect() {
             Some(place) => {
                 let id = self.next.fetch_add(1, Ordering::Relaxed);
-                let serving =
-                    serve(stream, id, peer, self.shared.clone(), self.table.clone(), self.http.clone(), place);
+                let held = Held { _place: place, _awaited: self.tasks.token() };
+                let serving = self.serve(stream, id, peer, held);
                 self.tasks.spawn(async move {
                     tokio::select! {
                         () = serving => {}
@@ -187,6 +189,29 @@ impl Accepting {
     }
 }
 
+impl Accepting {
+    fn serve(&self, mut stream: UnixStream, id: u32, peer: Peer, held: Held) -> impl Future<Output = ()> + use<> {
+        let (shared, table, http) = (self.shared.clone(), self.table.clone(), self.http.clone());
+        let cut = self.killed.clone();
+        async move {
+            let first = tokio::select! {
+                first = timeout(shared.limits.first_byte, dialect(&mut stream)) => first,
+                () = shared.reached(Phase::Closing) => return,
+            };
+            if let Ok(Ok(Some(dialect))) = first {
+                let caller = Arc::new(Caller { id, dialect, peer, server: shared });
+                match dialect {
+                    Dialect::Lines => {
+                        lines::serve(stream, caller, table).await;
+                        drop(held);
+                    }
+                    Dialect::Http => http.serve(stream, caller, held, cut).await,
+                }
+            }
+        }
+    }
+}
+
 /// Returns the peer as the kernel tells it; none when it is another user's.
 fn served_peer(stream: &UnixStream) -> Option<Peer> {
     let peer = stream.peer_cred().ok()?;
@@ -202,29 +227,6 @@ fn served_peer(stream: &UnixStream) -> Option<Peer> {
 fn program_of(pid: i32) -> Option<String> {
     let name = std::fs::read(format!("/proc/{pid}/comm")).ok()?;
     Some(String::from_utf8_lossy(name.strip_suffix(b"\n").unwrap_or(&name)).into_owned())
-}
-
-async fn serve(
-    mut stream: UnixStream,
-    id: u32,
-    peer: Peer,
-    shared: Arc<Shared>,
-    table: Arc<Table>,
-    http: Http,
-    place: Place,
-) {
-    let first = tokio::select! {
-        first = timeout(shared.limits.first_byte, dialect(&mut stream)) => first,
-        () = shared.reached(Phase::Closing) => return,
-    };
-    if let Ok(Ok(Some(dialect))) = first {
-        let caller = Arc::new(Caller { id, dialect, peer, server: shared });
-        match dialect {
-            Dialect::Lines => lines::serve(stream, caller, table).await,
-            Dialect::Http => http.serve(stream, caller).await,
-        }
-    }
-    drop(place);
 }
 
 /// Takes the blanks that stand first, and says by the byte behind them how the peer speaks. None when it left.

@@ -1,20 +1,25 @@
 //! A stream that is not read while as many calls of its connection are under way as may be: what a client sends too
-//! much waits in the client, not here (D7).
+//! much waits in the client, not here. It is cut when the server's time is over, and it is closed so that a peer which
+//! still writes can read what it was told (D7).
 
 use futures_util::task::AtomicWaker;
 use std::{
+    future::Future,
     io,
     pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
+    time::Duration,
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::UnixStream,
+    time::{Sleep, sleep},
 };
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 /// How many calls of one connection are under way.
 pub(crate) struct InFlight {
@@ -48,20 +53,33 @@ impl Drop for Call {
     }
 }
 
+/// How long a peer that was answered may go on writing before it is cut.
+const LINGERS: Duration = Duration::from_secs(1);
+
 /// The connection's stream.
 pub(crate) struct Gated {
     stream: UnixStream,
     in_flight: Arc<InFlight>,
+    cut: Pin<Box<WaitForCancellationFutureOwned>>,
+    lingering: Option<Pin<Box<Sleep>>>,
 }
 
 impl Gated {
-    pub(crate) fn new(stream: UnixStream, in_flight: Arc<InFlight>) -> Self {
-        Self { stream, in_flight }
+    pub(crate) fn new(stream: UnixStream, in_flight: Arc<InFlight>, cut: CancellationToken) -> Self {
+        Self { stream, in_flight, cut: Box::pin(cut.cancelled_owned()), lingering: None }
+    }
+
+    fn poll_cut(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+        match self.cut.as_mut().poll(cx) {
+            Poll::Ready(()) => Err(io::ErrorKind::ConnectionAborted.into()),
+            Poll::Pending => Ok(()),
+        }
     }
 }
 
 impl AsyncRead for Gated {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        self.poll_cut(cx)?;
         if self.in_flight.is_full() {
             self.in_flight.reader.register(cx.waker());
             // Looked at once more: a call may have ended before the waker was known.
@@ -75,6 +93,7 @@ impl AsyncRead for Gated {
 
 impl AsyncWrite for Gated {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll_cut(cx)?;
         Pin::new(&mut self.stream).poll_write(cx, bytes)
     }
 
@@ -82,8 +101,25 @@ impl AsyncWrite for Gated {
         Pin::new(&mut self.stream).poll_flush(cx)
     }
 
+    /// Closing while something of the peer's is unread would turn what it was told into a broken pipe at its end.
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+        self.poll_cut(cx)?;
+        ready!(Pin::new(&mut self.stream).poll_shutdown(cx))?;
+        let mut until = self.lingering.take().unwrap_or_else(|| Box::pin(sleep(LINGERS)));
+        let mut unread = [0; 4096];
+        let over = loop {
+            if until.as_mut().poll(cx).is_ready() {
+                break true;
+            }
+            let mut unread = ReadBuf::new(&mut unread);
+            match Pin::new(&mut self.stream).poll_read(cx, &mut unread) {
+                Poll::Ready(Ok(())) if !unread.filled().is_empty() => {}
+                Poll::Ready(_) => break true,
+                Poll::Pending => break false,
+            }
+        };
+        self.lingering = Some(until);
+        if over { Poll::Ready(Ok(())) } else { Poll::Pending }
     }
 
     fn poll_write_vectored(
@@ -91,6 +127,7 @@ impl AsyncWrite for Gated {
         cx: &mut Context<'_>,
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        self.poll_cut(cx)?;
         Pin::new(&mut self.stream).poll_write_vectored(cx, parts)
     }
 
