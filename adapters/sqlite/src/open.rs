@@ -156,8 +156,9 @@ fn create(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(error),
     }
-    let others = fs::metadata(path)?.permissions().mode() & 0o077;
-    if others == 0 { Ok(()) } else { fs::set_permissions(path, Permissions::from_mode(PRIVATE)) }
+    let there = fs::metadata(path)?;
+    let is_private = there.permissions().mode() & 0o077 == 0;
+    if is_private || !there.is_file() { Ok(()) } else { fs::set_permissions(path, Permissions::from_mode(PRIVATE)) }
 }
 
 fn writer(path: &Path) -> rusqlite::Result<Connection> {

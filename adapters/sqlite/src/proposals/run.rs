@@ -19,8 +19,10 @@ const START: &str = "UPDATE proposals SET started_at = ?2, pid = ?3
     WHERE id = ?1 AND state = 'allowed' AND started_at IS NULL
       AND EXISTS (SELECT 1 FROM items i WHERE i.id = proposals.item AND i.completed_at IS NULL)
       AND EXISTS (SELECT 1 FROM turns t WHERE t.id = proposals.turn AND t.finished_at IS NULL AND NOT t.cancelling)";
+/// One that waits has no result yet, whoever brings one.
 const IS_OPEN: &str = "SELECT 1 FROM proposals p JOIN items i ON i.id = p.item
-    WHERE p.id = ?1 AND p.turn = ?2 AND p.reply = ?3 AND p.position = ?4 AND i.completed_at IS NULL";
+    WHERE p.id = ?1 AND p.turn = ?2 AND p.reply = ?3 AND p.position = ?4
+      AND p.state <> 'pending' AND i.completed_at IS NULL";
 
 /// Stores that a Proposal starts. From now on it never starts again.
 pub(super) fn start(change: &mut Change<'_>, id: ProposalId, pid: u32) -> Result<Moved, Failure> {

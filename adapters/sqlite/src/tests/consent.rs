@@ -193,6 +193,7 @@ async fn an_allowed_command_starts_once() {
     let owl = Owl::new();
     let (_, turn, proposal) = pending(&owl).await;
     assert_eq!(owl.try_start(&proposal).await, Moved::Lost, "nobody allowed it");
+    assert_eq!(owl.try_settle(at(turn, 0), &proposal, ran("")).await, Moved::Lost, "it waits");
     owl.answer(&proposal, Said::AllowOnce).await.unwrap();
     let starts = (0..20).map(|pid| {
         let (proposals, now, id) = (owl.store.proposals(), owl.now, proposal.id);

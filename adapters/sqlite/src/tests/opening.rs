@@ -157,6 +157,7 @@ fn a_file_that_cannot_be_made_is_named() {
         assert!(matches!(error, OpenStoreError::CannotOpen { .. }), "{error:?}");
         assert!(error.to_string().starts_with(&*path.to_string_lossy()), "{error}");
     }
+    assert_ne!(fs::metadata(directory.path()).unwrap().permissions().mode() & 0o100, 0, "a directory is left alone");
 }
 
 #[tokio::test]
