@@ -7,7 +7,6 @@ use crate::{
     text::AbsPath,
 };
 use alloc::{string::String, vec::Vec};
-use core::fmt;
 use sha2::{Digest as _, Sha256};
 
 /// Which of the kernel's guards a command runs under, beside the gate (D13).
@@ -164,32 +163,6 @@ impl Parts {
         if let Some(digits) = self.0.get_mut(from..) {
             digits.reverse();
         }
-    }
-}
-
-/// What a Grant covers: every line of the same row, in one workdir and Conversation.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Coverage {
-    /// The program.
-    pub program: Program,
-    /// The verb, for git.
-    pub verb: Option<Verb>,
-}
-
-impl fmt::Display for Coverage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.program.name())?;
-        match self.verb {
-            Some(verb) => write!(f, " {}", verb.name()),
-            None => Ok(()),
-        }
-    }
-}
-
-impl Shown {
-    /// Returns what a Grant for this command would cover.
-    pub fn coverage(&self) -> Coverage {
-        Coverage { program: self.program, verb: self.verb }
     }
 }
 

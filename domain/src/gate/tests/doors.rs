@@ -2,9 +2,10 @@
 
 use super::tree::{ROOT, Tree, facts, git_home, program, verdict, verdict_in, workdir};
 use crate::{
+    consent::Scope,
     gate::{
-        Access, Cleared, Confinement, Coverage, Denial, DenialKind, Digest, Facts, Program, Reach, Sandbox, Shown,
-        Verb, check, clear, digest, disarmed_git_environment, environment, git_environment, propose, render,
+        Access, Cleared, Confinement, Denial, DenialKind, Digest, Facts, Program, Reach, Sandbox, Shown, check, clear,
+        digest, disarmed_git_environment, environment, git_environment, propose, render,
     },
     ports::{Depth, GitHome, Hidden, LocateError, Located, Look, Place, RepositoryError},
     text::AbsPath,
@@ -174,10 +175,9 @@ fn the_table_is_printed_as_it_was_reviewed() {
 
 #[test]
 fn a_grant_covers_a_row() {
-    let coverage = |line: &str| verdict(line).unwrap().coverage().to_string();
-    assert_eq!(coverage("git log -3"), "git log");
-    assert_eq!(coverage("grep x README.md"), "grep");
-    assert_eq!(verdict("git show").unwrap().coverage(), Coverage { program: Program::Git, verb: Some(Verb::Show) });
+    let covers = |line: &str| Scope::of(&verdict(line).unwrap()).what();
+    assert_eq!(covers("git log -3"), format!("git log in {ROOT}"));
+    assert_eq!(covers("grep x README.md"), format!("grep in {ROOT}"));
 }
 
 fn facts_for(line: &str) -> Facts {
