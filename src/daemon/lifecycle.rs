@@ -11,6 +11,10 @@ use crate::config::{
 };
 use anyhow::Context as _;
 use async_trait::async_trait;
+use owl_domain::{
+    ports::Freshness,
+    provider::{Provider, ProviderService},
+};
 use owl_files::DataLock;
 use owl_process::HostCommands;
 use owl_rpc::{Api, Directory, Health, Report, Server};
@@ -86,6 +90,7 @@ impl Running {
         };
         let server = Server::start(listening, owl_rpc::table(&api))?;
         let timer = composed.legs.start(composed.chat.clone(), composed.clock.clone());
+        tokio::spawn(learn_models(composed.providers.clone()));
         tracing::info!(socket = %places.socket.display(), "listening");
         Ok(Self { composed, server, timer, _lock: lock })
     }
@@ -141,6 +146,16 @@ fn api(composed: &Composed, config: &Config, places: &Places) -> Api {
         clock: composed.clock.clone(),
         system: about::system(composed, config, places),
         health: Arc::new(health),
+    }
+}
+
+/// Asks OpenRouter, when it has a key, for its catalogue: only that tells which models cannot call tools. Nobody waits for
+/// it; until it is there tools are offered.
+async fn learn_models(providers: Arc<ProviderService>) {
+    if providers.access(Provider::OpenRouter).await.is_ok()
+        && let Err(error) = providers.models(Some(Provider::OpenRouter), Freshness::LastHour).await
+    {
+        tracing::warn!(%error, "the catalogue of models could not be read");
     }
 }
 
