@@ -285,3 +285,6 @@ fn received(waiting: &Mutex<Waiting>, mut message: Value) -> Option<(mpsc::Sende
     }
     Some((to, event))
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,6 +6,8 @@ mod caller;
 mod client;
 mod cursor;
 pub mod error;
+#[cfg(test)]
+mod fakes;
 mod http;
 mod lines;
 mod live;

@@ -77,7 +77,11 @@ impl ChatFeed {
     async fn send(&mut self, row: &StoredEvent, out: &mut Outlet) -> Result<(), End> {
         out.push(row.seq.0, &row.text).await?;
         self.last_seq = self.last_seq.max(Some(row.seq));
-        if row.name == "conversation.deleted" { Err(End::Deleted) } else { Ok(()) }
+        if row.name == "conversation.deleted" {
+            out.flush().await?;
+            return Err(End::Deleted);
+        }
+        Ok(())
     }
 
     /// Which Items were open at that moment is the store's to say; how far they have grown is in memory.
