@@ -32,6 +32,9 @@ pub struct Mark {
 }
 
 impl Mark {
+    /// The names of the variables that it sets.
+    pub const NAMES: [&'static str; 2] = [RUN, HOME];
+
     /// Returns the variables to set.
     pub(crate) fn variables(&self) -> [(OsString, OsString); 2] {
         [(RUN.into(), self.run.clone().into()), (HOME.into(), self.home.clone().into())]
