@@ -2,7 +2,7 @@
 //! holds rows is copied before it is changed.
 
 use crate::{failure::described, open::OpenStoreError};
-use refinery::{Runner, error::Kind};
+use refinery::error::Kind;
 use rusqlite::{Connection, OptionalExtension as _};
 use std::{
     fs, io,
@@ -27,18 +27,24 @@ struct Applied {
     checksum: String,
 }
 
-/// Applies what is missing. Does nothing, and writes nothing, when nothing is.
-pub(crate) fn bring_up_to_date(connection: &mut Connection, path: &Path) -> Result<(), OpenStoreError> {
-    let runner = embedded::migrations::runner().set_grouped(true);
-    migrate(connection, path, &runner)
+/// What a database lacks.
+pub(crate) enum Missing {
+    /// Nothing: it is current.
+    Nothing,
+    /// Every migration: it is new.
+    Everything,
+    /// What came after this schema.
+    After(i64),
 }
 
-fn migrate(connection: &mut Connection, path: &Path, runner: &Runner) -> Result<(), OpenStoreError> {
+/// Looks at a database's history, and refuses one that is not this Owl's. Writes nothing.
+pub(crate) fn look(connection: &Connection, path: &Path) -> Result<Missing, OpenStoreError> {
     let file = path.to_string_lossy().into_owned();
     let applied = history(connection).map_err(|error| OpenStoreError::of(&file, &error))?;
     let Some(applied) = applied else {
         return Err(OpenStoreError::Foreign { file });
     };
+    let runner = embedded::migrations::runner();
     let known = runner.get_migrations();
     let newest_known = known.iter().map(|migration| i64::from(migration.version())).max().unwrap_or(0);
     let found = applied.iter().map(|applied| applied.version).max().unwrap_or(0);
@@ -55,18 +61,27 @@ fn migrate(connection: &mut Connection, path: &Path, runner: &Runner) -> Result<
             return Err(OpenStoreError::Edited { file, version: one.version, name: one.name.clone() });
         }
     }
-    if applied.len() == known.len() {
-        return Ok(());
+    Ok(match applied.len() {
+        0 => Missing::Everything,
+        all if all == known.len() => Missing::Nothing,
+        _ => Missing::After(found),
+    })
+}
+
+/// Applies what is missing, all of it or nothing. What holds rows is copied before.
+pub(crate) fn apply(connection: &mut Connection, path: &Path, missing: &Missing) -> Result<(), OpenStoreError> {
+    match missing {
+        Missing::Nothing => return Ok(()),
+        Missing::Everything => {}
+        Missing::After(schema) => copy(connection, path, *schema)?,
     }
-    if found > 0 {
-        copy(connection, path, found)?;
-    }
+    let not = |reason: String| OpenStoreError::NotMigrated { file: path.to_string_lossy().into_owned(), reason };
+    let sql = |error: rusqlite::Error| not(described(&error));
     // A migration may rebuild a table, which looks like a deletion to its children.
-    let not = |reason: String| OpenStoreError::NotMigrated { file: file.clone(), reason };
-    let sql = |error: &rusqlite::Error| not(described(error));
-    connection.pragma_update(None, "foreign_keys", false).map_err(|error| sql(&error))?;
+    connection.pragma_update(None, "foreign_keys", false).map_err(sql)?;
+    let runner = embedded::migrations::runner().set_grouped(true);
     let done = runner.run(connection).map_err(|error| not(reason(&error)));
-    connection.pragma_update(None, "foreign_keys", true).map_err(|error| sql(&error))?;
+    connection.pragma_update(None, "foreign_keys", true).map_err(sql)?;
     done.map(drop)
 }
 

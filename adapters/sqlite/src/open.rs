@@ -22,6 +22,7 @@ use std::{
 };
 use tokio::sync::watch;
 
+const WAL: &str = "PRAGMA journal_mode = WAL";
 const NEWEST: &str = "SELECT ifnull(max(seq), 0) FROM events";
 
 /// The mode of all that holds people's texts (D2).
@@ -130,7 +131,13 @@ pub(crate) fn open(path: &Path, text: Arc<dyn EventText>) -> Result<SqliteStore,
     let sql = |error: rusqlite::Error| OpenStoreError::of(&file, &error);
     let mut connection = writer(path).map_err(sql)?;
     check::small(&connection, path)?;
-    migrate::bring_up_to_date(&mut connection, path)?;
+    let missing = migrate::look(&connection, path)?;
+    // The first thing that is written, once it is known to be Owl's.
+    let mode: String = connection.query_row(WAL, [], |row| row.get(0)).map_err(sql)?;
+    if mode != "wal" {
+        return Err(cannot("its file system has no shared memory, which the database's log needs".into()));
+    }
+    migrate::apply(&mut connection, path, &missing)?;
     let newest = connection.query_row(NEWEST, [], |row| row.get(0)).map_err(sql)?;
 
     let (messages, received) = mpsc::channel();
@@ -165,10 +172,8 @@ fn writer(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY)?;
-    // The first statement that reads the file: what is no database is found here.
     connection.execute_batch(
-        "PRAGMA journal_mode = WAL;
-         PRAGMA synchronous = NORMAL;
+        "PRAGMA synchronous = NORMAL;
          PRAGMA foreign_keys = ON;
          PRAGMA secure_delete = ON;
          PRAGMA temp_store = MEMORY;

@@ -123,6 +123,7 @@ async fn every_table_is_emptied_of_it() {
     assert!(owl.store.conversations().delete(id, owl.now).await.unwrap());
     let left: Vec<_> = rows().await.into_iter().filter(|(_, count)| *count > 0).collect();
     assert_eq!(left, [("events", 1)]);
+    assert!(owl.conversation().await > id, "an id is never used twice");
 }
 
 #[tokio::test]

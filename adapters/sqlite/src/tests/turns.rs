@@ -388,29 +388,3 @@ async fn turns_before_one_are_loaded_until_they_are_enough() {
     assert_eq!((all.turns.len(), all.left_out), (4, 0));
     assert_eq!(owl.store.turns().newest(conversation).await.unwrap().unwrap().id, turns[4]);
 }
-
-#[tokio::test]
-async fn streamed_text_is_stored_without_waiting_for_its_end() {
-    let owl = Owl::new();
-    let conversation = owl.conversation().await;
-    let turn = owl.begin(conversation, "one").await.turn;
-    let item = owl.store.turns().open_text(turn, owl.now).await.unwrap();
-    let text = "long enough to be written at once. ".repeat(1_000);
-    for piece in text.split_inclusive(' ') {
-        owl.store.turns().append(item, Part::Text, piece);
-    }
-    owl.store.turns().append(item, Part::Stdout, "not a part of it");
-    let stored = async || owl.store.turns().text(turn).await.unwrap();
-    while stored().await != text {
-        tokio::task::yield_now().await;
-    }
-    let ItemBody::Assistant { text: open, complete, .. } = owl.item(conversation, item).await.body else { panic!() };
-    assert_eq!((open, complete), (text.clone(), false));
-    owl.store.turns().append(item, Part::Text, "And the end.");
-    owl.close(turn, Ending::Interrupted).await;
-    assert_eq!(stored().await, text.clone() + "And the end.");
-    // An Item that is closed grows no more.
-    owl.store.turns().append(item, Part::Text, "late");
-    let owl = owl.reopen();
-    assert_eq!(owl.store.turns().text(turn).await.unwrap(), text + "And the end.");
-}
