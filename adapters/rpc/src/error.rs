@@ -71,7 +71,7 @@ kinds! {
     WORKDIR_INVALID = 1006, "workdir_invalid", false, "the directory is not one that commands may run in";
     PROVIDER_NOT_CONFIGURED = 1007, "provider_not_configured", false, "the provider has no key";
     MODEL_REQUIRED = 1008, "model_required", false, "no model was named and none can be chosen";
-    IDEMPOTENCY_MISMATCH = 1009, "idempotency_mismatch", false, "this client_key was used with other parameters";
+    IDEMPOTENCY_MISMATCH = 1009, "idempotency_mismatch", false, "the client's key was used with other parameters";
     CURSOR_INVALID = 1010, "cursor_invalid", false, "the cursor is not one of this list or database";
     NEEDS_STREAM = 1011, "needs_stream", false, "a subscription needs a connection that stays open";
     NOT_IN_BATCH = 1012, "not_in_batch", false, "a subscription cannot stand in a batch";

@@ -26,8 +26,10 @@ pub(crate) struct MemoryEvents {
     newest: watch::Sender<i64>,
     standing: Mutex<Standing>,
     /// Runs once, right after a standing was taken: what another connection does in that moment.
-    pub(crate) after_standing: Mutex<Option<Box<dyn FnOnce(&MemoryEvents) + Send>>>,
+    pub(crate) after_standing: Mutex<Option<Then>>,
 }
+
+type Then = Box<dyn FnOnce(&MemoryEvents) + Send>;
 
 impl MemoryEvents {
     pub(crate) fn new() -> Arc<Self> {

@@ -137,9 +137,9 @@ where
         }
     }
 
+    /// Nothing in this API is a notification from the client.
     fn notification<'a>(&self, notification: Notification<'a>) -> impl Future<Output = MethodResponse> + Send + 'a {
-        // Nothing in this API is a notification from the client.
-        async move { MethodResponse::notification().with_extensions(notification.extensions) }
+        std::future::ready(MethodResponse::notification().with_extensions(notification.extensions))
     }
 }
 

@@ -233,7 +233,7 @@ impl Connection {
             }
             Ok(Handler::Later(handler)) => match handler(&self.caller, params) {
                 Ok(answering) => {
-                    self.later(whole(answering, request.id.clone().into_owned(), limit, told).boxed(), place)
+                    self.later(whole(answering, request.id.clone().into_owned(), limit, told).boxed(), place);
                 }
                 Err(error) => {
                     told.end(Err(error.code));

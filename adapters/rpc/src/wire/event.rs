@@ -1,7 +1,7 @@
 //! Durable events, and [`RpcEventText`], which writes one as clients get it: the store keeps that text, and replay only
 //! adds the envelope (D7).
 
-use super::{By, Conversation, Grant, Item, ModelRef, Proposal, Turn, names};
+use super::{By, Conversation, Grant, Item, Job, ModelRef, Proposal, RunSummary, Turn, names};
 use owl_domain::{
     ports::EventText,
     turn::{About, Event, EventBody},
@@ -73,6 +73,10 @@ impl EventText for RpcEventText {
             ),
             EventBody::GrantCreated { grant, by } | EventBody::GrantRevoked { grant, by } => {
                 at.write(name, GrantChanged { grant: grant.into(), by: by.into() })
+            }
+            EventBody::JobChanged(job) => at.write(name, JobChanged { job: job.as_ref().into() }),
+            EventBody::RunChanged { run, job, attempt, state } => {
+                at.write(name, RunChanged { run: RunSummary::new(*run, *job, *attempt, state) })
             }
             EventBody::ProviderRetrying { model, retrying } => at.write(
                 name,
@@ -266,6 +270,18 @@ struct ProviderRetrying {
     message: String,
 }
 
+#[derive(Debug, Serialize, JsonSchema)]
+struct JobChanged {
+    /// The Job as it is now.
+    job: Job,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct RunChanged {
+    /// How far the Run is now.
+    run: RunSummary,
+}
+
 /// The schema of every durable event. Nothing is of this type: events are stored as text.
 pub(crate) struct DurableEvent;
 
@@ -290,6 +306,8 @@ impl JsonSchema for DurableEvent {
             event::<GrantChanged>(generator, "grant.revoked"),
             event::<ProviderRetrying>(generator, "provider.retrying"),
             event::<TurnChanged>(generator, "turn.finished"),
+            event::<JobChanged>(generator, "job.changed"),
+            event::<RunChanged>(generator, "run.changed"),
         ];
         json_schema!({ "description": "An event that is stored and replayed.", "oneOf": events })
     }

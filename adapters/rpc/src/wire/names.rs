@@ -4,6 +4,7 @@ use owl_domain::{
     consent::Outcome,
     conversation::{CommandEnd, CommandOutcome, ConversationState, Part},
     gate::{Confinement, DenialKind},
+    job::{JobState, Outcome as RunOutcome},
     provider::{Provider, TurnErrorKind},
     turn::OnConsent,
 };
@@ -88,6 +89,12 @@ lists! {
     key_source_or_null = one_of_or_null(["keychain", "file", "environment"]);
     /// The gate's answer.
     verdict = one_of(["allowed", "denied"]);
+    /// A Job's state.
+    job_state = one_of(JobState::ALL.map(JobState::name));
+    /// A Run's state.
+    run_state = one_of(["running", "verifying", "finished"]);
+    /// What a Run led to, or nothing.
+    run_outcome_or_null = one_of_or_null(RunOutcome::ALL.map(RunOutcome::name));
     /// Why a stream ended.
     closed_reason = one_of(["stopping", "deleted"]);
 }

@@ -3,10 +3,11 @@ use crate::samples::*;
 use owl_domain::{
     conversation::{CommandOutcome, ItemBody, Lookup},
     gate::{self, DenialKind},
-    ids::{GrantId, ItemId, ProposalId},
+    ids::{GrantId, ItemId, JobId, ProposalId, RunId},
+    job::{Outcome, RunEnded, RunEnding, RunState},
     ports::EventText,
     provider::{Retrying, TurnError as DomainTurnError, TurnErrorKind},
-    turn::{Ending, EventBody},
+    turn::{About, Ending, EventBody},
 };
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -251,6 +252,30 @@ fn a_provider_that_is_asked_again_and_a_turn_that_failed_say_why() {
             "kind": "stream_incomplete", "provider": null, "model": null,
             "message": "the stream ended without its end sign", "hint": null, "status": null, "request_id": null,
             "url": null, "retry_after_ms": null, "attempts": 0,
+        })
+    );
+}
+
+#[test]
+fn a_run_is_told_in_short_and_belongs_to_its_job() {
+    let ending = RunEnding { outcome: Outcome::Blocked, reason: Some("The Agent changed nothing".into()) };
+    let body = EventBody::RunChanged {
+        run: RunId::new(9),
+        job: JobId::new(7),
+        attempt: 1,
+        state: RunState::Finished(RunEnded { ending, at: at("2026-11-30T21:12:09.400Z") }),
+    };
+    let event = owl_domain::turn::Event { about: About::Job(JobId::new(7)), ..event(142, body) };
+    let told: Value = serde_json::from_str(&RpcEventText.encode(&event)).unwrap();
+    assert_eq!(
+        told,
+        json!({
+            "type": "run.changed", "seq": 142, "prev": 141, "at": "2026-11-30T21:04:05.000Z",
+            "conversation_id": null, "turn_id": null, "job_id": "j_7",
+            "run": {
+                "run_id": "r_9", "job_id": "j_7", "attempt": 1, "state": "finished", "outcome": "blocked",
+                "reason": "The Agent changed nothing",
+            },
         })
     );
 }
