@@ -64,3 +64,22 @@ fn every_file_of_scenarios_is_listed_in_main() {
         assert!(module == "main" || main.contains(&format!("mod {module};")), "{name} is not listed");
     }
 }
+
+/// What stands between backticks in tests/scenarios.md and names a test: its file and its name.
+fn named_tests(scenarios: &str) -> Vec<(&str, &str)> {
+    let quoted = scenarios.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
+    quoted.filter_map(|quoted| quoted.split_once(".rs::").map(|(_, name)| (quoted, name))).collect()
+}
+
+#[test]
+fn every_test_that_scenarios_names_exists() {
+    let scenarios = std::fs::read_to_string(source("tests/scenarios.md")).unwrap();
+    let named = named_tests(&scenarios);
+    assert!(named.len() > 200, "only {} tests are named", named.len());
+    let missing = named.into_iter().filter(|(test, name)| {
+        let file = test.split("::").next().unwrap();
+        let text = std::fs::read_to_string(source(file)).unwrap_or_default();
+        !text.contains(&format!("fn {name}("))
+    });
+    assert_eq!(missing.map(|(test, _)| test).collect::<Vec<_>>(), Vec::<&str>::new());
+}
