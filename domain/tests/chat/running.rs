@@ -1,8 +1,10 @@
 //! A command that was allowed is started once, its start stored before, and ends as it is said (D14, D16).
 
-use crate::world::{Does, World, until};
+use crate::world::{Does, World, answer, peer, until};
 use owl_domain::{
+    consent::Said,
     conversation::CommandOutcome,
+    ids::TurnId,
     ports::{Clock, Turns},
     turn::{Ending, TurnState},
 };
@@ -63,26 +65,56 @@ async fn one_whose_turn_was_cancelled_between_fork_and_start_never_begins() {
     assert_eq!(world.ending(turn), Some(Ending::Cancelled));
 }
 
+/// Allows a command that gets no place, and stops its leg in that way while it waits for one.
+async fn stopped_in_the_queue(stop: impl AsyncFn(&World, TurnId)) -> (World, TurnId) {
+    let world = one();
+    world.commands.then(Does::WaitInQueue);
+    let turn = world.ask().await;
+    let stopping = async {
+        until(|| world.commands.queued() == 1).await;
+        stop(&world, turn).await;
+    };
+    tokio::join!(world.allow(1), stopping);
+    world.assert_nothing_held();
+    assert_eq!(world.store.starts(), []);
+    assert_eq!(world.store.proposals()[0].state(), "allowed");
+    (world, turn)
+}
+
 #[tokio::test]
 async fn one_that_waits_for_a_place_when_the_daemon_stops_runs_after_its_start() {
+    let (world, turn) = stopped_in_the_queue(async |world, _| world.legs.stop_all()).await;
+    assert_eq!(world.outcomes(turn), ["open"]);
+    world.restart().await;
+    assert_eq!(world.commands.begun(), ["cat README.md"]);
+    assert_eq!(world.outcomes(turn), ["ran"]);
+    assert_eq!(world.ending(turn), Some(Ending::EndTurn));
+}
+
+#[tokio::test]
+async fn one_that_waits_for_a_place_when_its_turn_is_cancelled_never_runs() {
+    let (world, turn) = stopped_in_the_queue(async |world, turn| {
+        world.service().cancel(world.conversation, Some(turn)).await.unwrap();
+    })
+    .await;
+    assert_eq!(world.outcomes(turn), ["failed"]);
+    assert_eq!(world.ending(turn), Some(Ending::Cancelled));
+    world.restart().await;
+    world.assert_nothing_held();
+}
+
+#[tokio::test]
+async fn one_that_was_allowed_when_the_daemon_stops_runs_after_its_start() {
     let world = one();
     let turn = world.ask().await;
-    world.commands.then(Does::StopInQueue);
     let service = world.service();
-    service.answer(crate::world::answer(1, owl_domain::consent::Said::AllowOnce), Default::default()).await.unwrap();
-    assert_eq!(world.legs.pop(), Some(turn));
+    service.answer(answer(1, Said::AllowOnce), peer("owl-desktop")).await.unwrap();
     let stop = world.legs.begin(turn);
     stop.fire();
     service.advance(turn, stop).await.unwrap();
     world.assert_nothing_held();
     assert_eq!(world.outcomes(turn), ["open"]);
-    assert_eq!(world.store.proposals()[0].state(), "allowed");
-
-    world.commands.then(Does::Print("hello\n".into()));
     world.restart().await;
-    // The first behaviour was never reached: the leg had been told to stop before.
-    world.leg(turn).await.unwrap();
-    assert_eq!(world.commands.begun(), ["cat README.md"]);
     assert_eq!(world.outcomes(turn), ["ran"]);
 }
 
@@ -114,7 +146,7 @@ async fn one_that_runs_when_the_daemon_stops_is_stopped_and_the_turn_is_interrup
     world.commands.then(Does::Hang("half".into()));
     let turn = world.ask().await;
     let service = world.service();
-    service.answer(crate::world::answer(2, owl_domain::consent::Said::AllowOnce), Default::default()).await.unwrap();
+    service.answer(answer(2, Said::AllowOnce), peer("owl-desktop")).await.unwrap();
     let stopping = async {
         until(|| world.live.seen().iter().any(|seen| seen.contains("half"))).await;
         world.legs.stop_all();
@@ -141,7 +173,7 @@ async fn no_two_legs_start_one_command() {
     let world = one();
     let turn = world.ask().await;
     let service = world.service();
-    service.answer(crate::world::answer(1, owl_domain::consent::Said::AllowOnce), Default::default()).await.unwrap();
+    service.answer(answer(1, Said::AllowOnce), peer("owl-desktop")).await.unwrap();
     world.legs.forget();
     let (one, other) = (world.service(), world.service());
     let (a, b) = tokio::join!(one.advance(turn, world.legs.begin(turn)), other.advance(turn, world.legs.begin(turn)));

@@ -30,8 +30,8 @@ pub(crate) enum Does {
     FailToFork,
     /// Cannot be executed.
     FailToExecute,
-    /// Is told to stop while it waits for a place.
-    StopInQueue,
+    /// Waits for a place until it is told to stop.
+    WaitInQueue,
 }
 
 type Hook = Box<dyn FnMut() + Send>;
@@ -45,6 +45,7 @@ pub(crate) struct FakeCommands {
     dropped: Arc<AtomicU32>,
     when_held: Mutex<Option<Hook>>,
     is_elsewhere: AtomicBool,
+    queued: AtomicU32,
 }
 
 impl FakeCommands {
@@ -57,6 +58,7 @@ impl FakeCommands {
             dropped: Arc::default(),
             when_held: Mutex::default(),
             is_elsewhere: AtomicBool::new(false),
+            queued: AtomicU32::new(0),
         }
     }
 
@@ -78,6 +80,11 @@ impl FakeCommands {
     /// How many were held and dropped without having begun.
     pub(crate) fn dropped(&self) -> u32 {
         self.dropped.load(Ordering::SeqCst)
+    }
+
+    /// How many waited for a place.
+    pub(crate) fn queued(&self) -> u32 {
+        self.queued.load(Ordering::SeqCst)
     }
 
     /// Does something between a command's fork and its start.
@@ -106,7 +113,9 @@ impl Commands for FakeCommands {
     async fn hold(&self, command: Cleared, stop: Arc<dyn Stop>) -> Result<Box<dyn Held>, CommandError> {
         tokio::task::yield_now().await;
         let does = self.does.lock().unwrap().pop_front().unwrap_or_else(|| Does::Print("hello\n".into()));
-        if does == Does::StopInQueue || stop.is_stopped() {
+        if does == Does::WaitInQueue {
+            self.queued.fetch_add(1, Ordering::SeqCst);
+            stop.stopped().await;
             return Err(CommandError::Stopped);
         }
         if does == Does::FailToFork {
@@ -174,7 +183,7 @@ impl Held for FakeHeld {
             Does::Print(text) => (text.clone(), EndedBy::Exit, Some(0)),
             Does::Exit(code) => (String::new(), EndedBy::Exit, Some(*code)),
             Does::Hang(text) => (text.clone(), EndedBy::Stopped, None),
-            Does::FailToFork | Does::FailToExecute | Does::StopInQueue => (String::new(), EndedBy::Exit, Some(126)),
+            Does::FailToFork | Does::FailToExecute | Does::WaitInQueue => (String::new(), EndedBy::Exit, Some(126)),
         };
         let waits = matches!(self.does, Does::Hang(_)).then(|| self.stop.clone());
         Ok(Box::new(FakeRunning { tells: Some(prints.clone()), prints, ended_by, exit_code, waits }))
