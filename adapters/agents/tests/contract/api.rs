@@ -1,6 +1,5 @@
 //! A Messages API on loopback that plays a script, so that a real coding tool runs offline (D23): which turn is played is
 //! told by how many assistant messages a request holds. It records what it was sent. Knows nothing of Owl.
-#![expect(clippy::expect_used, reason = "a test's server that cannot go on has to end the test")]
 
 use serde_json::{Value, json};
 use std::{
@@ -12,7 +11,7 @@ use std::{
 
 /// One part of a scripted reply.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Block {
+pub(crate) enum Block {
     /// Words.
     Text(String),
     /// A call of one of the tool's own tools; its id is `toolu_TURN_PLACE`.
@@ -26,7 +25,7 @@ pub enum Block {
 
 /// A request that came for a reply.
 #[derive(Debug, Clone)]
-pub struct ApiRequest {
+pub(crate) struct ApiRequest {
     /// Header names in lower case, with their values.
     pub headers: Vec<(String, String)>,
     /// The body.
@@ -35,14 +34,14 @@ pub struct ApiRequest {
 
 impl ApiRequest {
     /// Returns a header's value.
-    pub fn header(&self, wanted: &str) -> Option<&str> {
+    pub(crate) fn header(&self, wanted: &str) -> Option<&str> {
         self.headers.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str())
     }
 }
 
 /// The server. It ends with the test that holds it.
 #[derive(Debug)]
-pub struct MessagesApi {
+pub(crate) struct MessagesApi {
     address: SocketAddr,
     requests: Arc<Mutex<Vec<ApiRequest>>>,
 }
@@ -52,7 +51,7 @@ impl MessagesApi {
     ///
     /// # Panics
     /// When no port can be had.
-    pub fn start(turns: Vec<Vec<Block>>) -> Self {
+    pub(crate) fn start(turns: Vec<Vec<Block>>) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port on loopback");
         let address = listener.local_addr().expect("an address");
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -68,12 +67,12 @@ impl MessagesApi {
     }
 
     /// Returns its address as a base URL.
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
     /// Returns the requests that came for a reply.
-    pub fn requests(&self) -> Vec<ApiRequest> {
+    pub(crate) fn requests(&self) -> Vec<ApiRequest> {
         lock(&self.requests).clone()
     }
 }
@@ -106,7 +105,10 @@ fn serve(stream: TcpStream, turns: &[Vec<Block>], all: &Mutex<Vec<ApiRequest>>) 
     } else {
         ("application/json", "{}".into())
     };
-    let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", answer.len());
+    let head = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+        answer.len()
+    );
     let mut stream = stream;
     stream.write_all(head.as_bytes())?;
     if !first.starts_with("HEAD") {
@@ -133,8 +135,11 @@ fn reply(request: &Value, turns: &[Vec<Block>], number: usize) -> String {
     };
     // Replies of one id would be merged into one message.
     let usage = json!({"input_tokens": 1, "output_tokens": 1});
-    event("message_start", json!({"message": {"id": format!("msg_{number}"), "type": "message", "role": "assistant",
-        "model": request["model"], "content": [], "stop_reason": null, "stop_sequence": null, "usage": usage}}));
+    event(
+        "message_start",
+        json!({"message": {"id": format!("msg_{number}"), "type": "message", "role": "assistant",
+        "model": request["model"], "content": [], "stop_reason": null, "stop_sequence": null, "usage": usage}}),
+    );
     for (index, block) in blocks.iter().enumerate() {
         let (start, delta) = match block {
             Block::Text(words) => (json!({"type": "text", "text": ""}), json!({"type": "text_delta", "text": words})),
@@ -148,7 +153,10 @@ fn reply(request: &Value, turns: &[Vec<Block>], number: usize) -> String {
         event("content_block_stop", json!({"index": index}));
     }
     let stop = if calls { "tool_use" } else { "end_turn" };
-    event("message_delta", json!({"delta": {"stop_reason": stop, "stop_sequence": null}, "usage": {"output_tokens": 1}}));
+    event(
+        "message_delta",
+        json!({"delta": {"stop_reason": stop, "stop_sequence": null}, "usage": {"output_tokens": 1}}),
+    );
     event("message_stop", json!({}));
     text
 }

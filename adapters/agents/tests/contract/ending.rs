@@ -1,0 +1,133 @@
+//! C18: however it ends, nothing of it is left.
+
+use crate::bench::{Bench, Flag, Scenario, bash, stubs, subjects};
+use owl_domain::{
+    job::Exit,
+    ports::{AgentEvent, AgentExitWhy},
+};
+use pretty_assertions::assert_eq;
+use serde_json::json;
+use std::{fs, path::Path, time::Duration};
+
+fn is_alive(pid: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+    stat.is_ok_and(|stat| !matches!(stat.rsplit(") ").next().and_then(|rest| rest.chars().next()), Some('Z' | 'X')))
+}
+
+async fn appears(file: &Path) -> String {
+    for _ in 0..24_000 {
+        if let Ok(text) = fs::read_to_string(file)
+            && !text.trim().is_empty()
+        {
+            return text;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("{} did not appear within two minutes", file.display());
+}
+
+#[tokio::test]
+async fn c18_a_stopped_tool_ends_without_a_result_and_its_command_in_a_session_of_its_own_is_gone() {
+    for subject in subjects() {
+        let bench = Bench::new(&subject).await;
+        bench.put("long.mk", "x:\n\t@echo $$PPID > long.pid; trap '' TERM; sleep 1000\n");
+        let scenario = Scenario::calls(&[bash("make -f long.mk x")]);
+        let _api = bench.prepare(&scenario);
+        let stop = Flag::new();
+        let agent = bench.start(&scenario, stop.clone()).await;
+        let watching = bench.watch(agent);
+        let stopping = async {
+            let pid = appears(&bench.worktree().join("long.pid")).await;
+            stop.fire();
+            pid
+        };
+        let (seen, pid) = tokio::join!(watching, stopping);
+        assert!(seen.result().is_none(), "{subject:?}");
+        assert_eq!(seen.exit.why, AgentExitWhy::Stopped);
+        assert_eq!(seen.exit.exit, Exit::Code(143), "{subject:?}");
+        assert!(!is_alive(&pid), "its command is gone: {subject:?}");
+    }
+}
+
+#[tokio::test]
+async fn c18_one_that_ignores_term_is_killed_with_its_child_that_does_too() {
+    for subject in stubs() {
+        let bench = Bench::new(&subject).await;
+        let child = bench.home.path().join("child.pid");
+        let then =
+            vec![json!({"ignore_term": true}), json!({"child": child}), json!({"wait_for": "/nonexistent/never"})];
+        let scenario = Scenario { then, ..Scenario::default() };
+        let _api = bench.prepare(&scenario);
+        let stop = Flag::new();
+        let agent = bench.start(&scenario, stop.clone()).await;
+        let stopping = async {
+            let pid = appears(&child).await;
+            stop.fire();
+            pid
+        };
+        let (seen, pid) = tokio::join!(bench.watch(agent), stopping);
+        assert_eq!(seen.exit.exit, Exit::Signal("SIGKILL".into()));
+        assert!(!is_alive(&pid));
+    }
+}
+
+#[tokio::test]
+async fn one_that_is_dropped_is_gone_with_what_it_started() {
+    let subject = &stubs()[0];
+    let bench = Bench::new(subject).await;
+    let child = bench.home.path().join("child.pid");
+    let then = vec![json!({"child": child}), json!({"wait_for": "/nonexistent/never"})];
+    let scenario = Scenario { then, ..Scenario::default() };
+    let _api = bench.prepare(&scenario);
+    let agent = bench.start(&scenario, Flag::new()).await;
+    let pid = appears(&child).await;
+    drop(agent);
+    for _ in 0..24_000 {
+        if !is_alive(&pid) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("its child is still there");
+}
+
+#[tokio::test]
+async fn a_line_of_eight_mebibytes_is_survived_and_a_longer_one_drained() {
+    let subject = &stubs()[0];
+    let bench = Bench::new(subject).await;
+    let whole = owl_domain::limits::AGENT_LINE_BYTES;
+    let then = vec![
+        json!({"raw_bytes": whole}),
+        json!({"raw_bytes": whole + 1}),
+        json!({"raw_bytes": 300_000}),
+        json!({"say": "on"}),
+    ];
+    let scenario = Scenario { then, ..Scenario::default() };
+    let _api = bench.prepare(&scenario);
+    let mut agent = bench.start(&scenario, Flag::new()).await;
+    let mut lengths = Vec::new();
+    let exit = loop {
+        match agent.next().await {
+            AgentEvent::Line { text, bytes } if text.starts_with('x') => {
+                lengths.push(usize::try_from(bytes).unwrap());
+                assert!(text.len() <= owl_domain::limits::LOG_LINE_BYTES);
+            }
+            AgentEvent::Ended(exit) => break exit,
+            _ => {}
+        }
+    };
+    assert_eq!(lengths, [whole, whole + 1, 300_000]);
+    assert_eq!((exit.exit, exit.overlong_line), (Exit::Code(0), Some(u64::try_from(whole + 1).unwrap())));
+}
+
+#[tokio::test]
+async fn a_tool_that_dies_by_a_signal_says_which() {
+    let subject = &stubs()[0];
+    let bench = Bench::new(subject).await;
+    let seen = bench.play(&Scenario { then: vec![json!({"die": "KILL"})], ..Scenario::default() }).await;
+    assert_eq!((seen.exit.why, seen.exit.exit), (AgentExitWhy::Itself, Exit::Signal("SIGKILL".into())));
+    let bench = Bench::new(subject).await;
+    let then = vec![json!({"stderr": "it broke"}), json!({"exit": 3})];
+    let seen = bench.play(&Scenario { then, ..Scenario::default() }).await;
+    assert_eq!((seen.exit.exit, seen.exit.stderr_tail.as_str()), (Exit::Code(3), "it broke\n"));
+}
