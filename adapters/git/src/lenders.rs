@@ -2,6 +2,7 @@
 //! borrows from in turn.
 
 use crate::{
+    links,
     pins::Identity,
     read::{PATHS_BYTES, read_small},
 };
@@ -74,6 +75,9 @@ fn follow(objects: &Path, may_lend: &[MayLend], found: &mut Vec<AbsPath>, depth:
         if depth == DEEPEST {
             return Err(Refused::Unreadable("it borrows objects by way of too many repositories".into()));
         }
+        links::Objects::default()
+            .refuse_links(Path::new(lender.as_str()))
+            .map_err(|error| Refused::Unreadable(error.to_string()))?;
         found.push(lender.clone());
         follow(Path::new(lender.as_str()), may_lend, found, depth + 1)?;
     }

@@ -9,6 +9,7 @@ mod git;
 mod inspect;
 mod layout;
 mod lenders;
+mod links;
 mod owned;
 mod pins;
 mod read;

@@ -3,6 +3,7 @@
 //! before each run; what did not change is not touched, and what did is replaced by rename, under a git that runs.
 
 use crate::{
+    links::{self, is_a_link},
     pins::Identity,
     read::{Stamp, read_small},
 };
@@ -40,7 +41,7 @@ struct MadeOf {
     own: [Option<Stamp>; 3],
     config: Option<Option<Stamp>>,
     exclude: Option<Stamp>,
-    objects: Option<Stamp>,
+    objects: links::Objects,
 }
 
 /// What is still missing.
@@ -86,11 +87,7 @@ impl Owned {
             }
             Some(_) | None => self.make(common)?,
         };
-        let objects = Stamp::of(&common.join("objects"))?;
-        if made_of.objects != objects {
-            refuse_linked_objects(&common.join("objects"))?;
-            made_of.objects = objects;
-        }
+        made_of.objects.refuse_links(&common.join("objects"))?;
         let exclude = common.join("info/exclude");
         let stamp = Stamp::of(&exclude)?;
         if made_of.exclude != stamp {
@@ -149,7 +146,7 @@ impl Owned {
             config: None,
             // Not the stamp of anything that exists: whatever there is is copied.
             exclude: Stamp::of(&self.path)?,
-            objects: None,
+            objects: links::Objects::default(),
         })
     }
 
@@ -240,23 +237,6 @@ fn refuse_links(directory: &Path, names: impl IntoIterator<Item = &'static str>)
         }
     }
     Ok(())
-}
-
-fn refuse_linked_objects(objects: &Path) -> io::Result<()> {
-    if fs::symlink_metadata(objects)?.is_symlink() {
-        return Err(is_a_link(objects));
-    }
-    for entry in fs::read_dir(objects)? {
-        let entry = entry?;
-        if entry.file_type()?.is_symlink() {
-            return Err(is_a_link(&entry.path()));
-        }
-    }
-    Ok(())
-}
-
-fn is_a_link(path: &Path) -> io::Error {
-    io::Error::other(format!("`{}` is a link, and Owl lets git follow none there", path.display()))
 }
 
 #[cfg(test)]

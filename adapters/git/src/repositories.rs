@@ -6,6 +6,7 @@ use crate::{
     git::{At, Git, GitFailed},
     inspect,
     lenders::{Refused, first_lender, lenders},
+    links,
     owned::{Borrowed, Owned, Wanted},
     pins::check,
     worktrees,
@@ -155,7 +156,9 @@ impl Repositories for GitRepositories {
         let (pins, registered) = (workdir.pins.clone(), registered.to_vec());
         let lenders = waiting(move || {
             check(&pins).map_err(|reason| RepositoryError::NotAsRegistered { reason })?;
-            lenders(Path::new(pins.common_dir.path.as_str()), &registered).map_err(RepositoryError::from)
+            let common_dir = Path::new(pins.common_dir.path.as_str());
+            links::refuse_in_state(common_dir).map_err(|error| failed(error.to_string()))?;
+            lenders(common_dir, &registered).map_err(RepositoryError::from)
         })
         .await?;
         let at = self.at(&workdir.project, &workdir.pins, Borrowed::From(lenders.clone())).await?;

@@ -389,3 +389,28 @@ async fn what_alternates_name_is_compared_by_what_it_is() {
     let home = host.repositories.home(&workdir, &registered).await.unwrap();
     assert!(!Path::new(home.owned_common_dir.as_str()).join("objects/info/alternates").exists());
 }
+
+#[tokio::test]
+async fn a_link_among_its_own_data_or_a_lenders_is_refused() {
+    let (repo, lender) = (TempRepo::with_commit(), TempRepo::with_commit());
+    let host = Host::new();
+    let registered = [host.register("p", repo.root()).await, host.register("lender", lender.root()).await];
+    let workdir = workdir(&registered[0]);
+    repo.write(".git/objects/info/alternates", format!("{}/.git/objects\n", lender.root().display()));
+    repo.write(".git/rebase-merge/head-name", "refs/heads/main\n");
+    repo.write(".git/worktrees/other/HEAD", "ref: refs/heads/main\n");
+    for (of, name) in [
+        (&repo, ".git/index-of-another"),
+        (&repo, ".git/rebase-merge/done"),
+        (&repo, ".git/worktrees/other/gitdir"),
+        (&repo, ".git/objects/pack/pack-1.pack"),
+        (&lender, ".git/objects/pack/pack-1.pack"),
+    ] {
+        assert!(host.repositories.home(&workdir, &registered).await.is_ok(), "{name}");
+        let link = of.root().join(name);
+        symlink("/etc/hostname", &link).unwrap();
+        let refused = refused(&host, &workdir, &registered).await.to_string();
+        assert!(refused.contains("is a link"), "{refused}");
+        fs::remove_file(link).unwrap();
+    }
+}

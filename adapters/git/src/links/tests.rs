@@ -1,0 +1,78 @@
+use super::*;
+use std::os::unix::fs::symlink;
+use tempfile::TempDir;
+
+fn git_dir() -> TempDir {
+    let made = TempDir::new().unwrap();
+    for directory in [
+        "logs",
+        "refs/heads",
+        "rebase-merge",
+        "worktrees/other/rebase-merge",
+        "objects/ab",
+        "objects/pack",
+        "objects/info",
+    ] {
+        fs::create_dir_all(made.path().join(directory)).unwrap();
+    }
+    fs::write(made.path().join("HEAD"), "ref: refs/heads/main\n").unwrap();
+    made
+}
+
+#[test]
+fn a_link_that_git_would_follow_is_refused() {
+    for name in [
+        "index",
+        "MERGE_HEAD",
+        "BISECT_START",
+        "some-state-of-a-newer-git",
+        "rebase-apply",
+        "rebase-merge/done",
+        "rebase-merge/git-rebase-todo",
+        "logs/HEAD",
+        "refs/stash",
+        "worktrees/linked",
+        "worktrees/other/gitdir",
+        "worktrees/other/rebase-merge/done",
+    ] {
+        let git_dir = git_dir();
+        assert!(refuse_in_state(git_dir.path()).is_ok());
+        symlink("/etc/hostname", git_dir.path().join(name)).unwrap();
+        let refused = refuse_in_state(git_dir.path()).unwrap_err().to_string();
+        assert!(refused.contains(name), "{refused}");
+    }
+}
+
+#[test]
+fn a_link_that_git_is_not_let_near_is_not_refused() {
+    let git_dir = git_dir();
+    for name in UNREAD {
+        symlink("/etc/hostname", git_dir.path().join(name)).unwrap();
+    }
+    assert!(refuse_in_state(git_dir.path()).is_ok());
+}
+
+#[test]
+fn a_head_may_be_a_link_to_a_branch_and_to_nothing_else() {
+    for (target, may_be) in [("refs/heads/main", true), ("refs/heads/../../../x", false), ("/etc/hostname", false)] {
+        let git_dir = git_dir();
+        fs::remove_file(git_dir.path().join("HEAD")).unwrap();
+        symlink(target, git_dir.path().join("HEAD")).unwrap();
+        assert_eq!(refuse_in_state(git_dir.path()).is_ok(), may_be, "{target}");
+    }
+}
+
+#[test]
+fn an_object_that_is_a_link_is_refused_whenever_it_came() {
+    for name in ["objects/ab/cdef", "objects/cd", "objects/pack/pack-1.pack", "objects/info/commit-graph"] {
+        let git_dir = git_dir();
+        let objects = git_dir.path().join("objects");
+        let mut looked = Objects::default();
+        looked.refuse_links(&objects).unwrap();
+        symlink("/etc/hostname", git_dir.path().join(name)).unwrap();
+        assert!(looked.refuse_links(&objects).is_err(), "{name}");
+        assert!(looked.refuse_links(&objects).is_err(), "{name}: again");
+        fs::remove_file(git_dir.path().join(name)).unwrap();
+        assert!(looked.refuse_links(&objects).is_ok(), "{name}");
+    }
+}
