@@ -105,6 +105,10 @@ const DISARMED: Group = own(&[
     owls_own(attached(&["--ignore-submodules"], Choice(&["dirty"]))), owls_own(flag(&["--no-column"])),
 ]);
 
+/// `git log` and `show`: no program that a repository names is started, and no git inside a submodule.
+const NO_PROGRAM: &[&str] =
+    &["--no-show-signature", "--no-ext-diff", "--no-textconv", "--submodule=short", "--ignore-submodules=dirty"];
+
 /// `ls -R`: what only Owl writes, to leave out a git directory that goes by another name.
 const LEFT_OUT: Group = own(&[owls_own(attached(&["--ignore"], Glob))]);
 
@@ -265,13 +269,7 @@ pub(super) const POLICY: &[Rule] = &[
     Rule {
         program: Program::Git,
         verb: Some(Verb::Log),
-        adds: &[
-            "--no-show-signature",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--submodule=short",
-            "--ignore-submodules=dirty",
-        ],
+        adds: NO_PROGRAM,
         adds_behind: &[],
         options: &[DISARMED, DIFFERENCES, HISTORY, STARTS],
         number: Some("-n"),
@@ -297,13 +295,7 @@ pub(super) const POLICY: &[Rule] = &[
     Rule {
         program: Program::Git,
         verb: Some(Verb::Show),
-        adds: &[
-            "--no-show-signature",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--submodule=short",
-            "--ignore-submodules=dirty",
-        ],
+        adds: NO_PROGRAM,
         adds_behind: &[],
         options: &[DISARMED, DIFFERENCES, HISTORY, STARTS],
         number: Some("-n"),
