@@ -5,7 +5,8 @@ use crate::{
     consent::{By, Decision, Grant, Proposal},
     conversation::{CommandResult, Conversation, Item},
     gate::Shown,
-    ids::{ConversationId, GrantId, ItemId, JobId, ProposalId, Seq, TurnId},
+    ids::{ConversationId, GrantId, ItemId, JobId, ProposalId, RunId, Seq, TurnId},
+    job::{Job, RunState},
     provider::{ModelRef, Retrying},
     time::Timestamp,
 };
@@ -104,6 +105,19 @@ pub enum EventBody {
     },
     /// A Turn is over.
     TurnFinished(Turn),
+    /// A Job moved, or something that is shown of it changed.
+    JobChanged(Box<Job>),
+    /// A Run moved, or something that is shown of it changed; the whole of it is read by its id.
+    RunChanged {
+        /// Which.
+        run: RunId,
+        /// Of which Job.
+        job: JobId,
+        /// Which attempt, from 1.
+        attempt: u32,
+        /// How far it is.
+        state: RunState,
+    },
 }
 
 impl EventBody {
@@ -144,6 +158,8 @@ impl EventBody {
             Self::GrantRevoked { .. } => "grant.revoked",
             Self::ProviderRetrying { .. } => "provider.retrying",
             Self::TurnFinished(_) => "turn.finished",
+            Self::JobChanged(_) => "job.changed",
+            Self::RunChanged { .. } => "run.changed",
         }
     }
 }
