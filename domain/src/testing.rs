@@ -49,9 +49,10 @@ pub(crate) fn turn() -> Turn {
 /// A command of plain words, shown as it would run.
 pub(crate) fn shown(line: &str) -> Shown {
     let argv: Vec<String> = line.split(' ').map(String::from).collect();
-    let program = Program::from_name(&argv[0]).unwrap();
+    let name = argv.first().unwrap();
+    let program = Program::from_name(name).unwrap();
     let verb = argv.get(1).and_then(|word| Verb::from_name(word)).filter(|_| program == Program::Git);
-    let (binary, workdir) = (path(&format!("/usr/bin/{}", argv[0])), path(SHOP));
+    let (binary, workdir) = (path(&format!("/usr/bin/{name}")), path(SHOP));
     let env = environment();
     let digest = digest(&binary, &workdir, &argv, &[], &env);
     Shown {

@@ -129,7 +129,7 @@ fn calls_of_a_reply_that_did_not_end_as_it_should_are_never_judged_and_never_run
 #[test]
 fn a_reply_that_was_cut_off_is_not_asked_for_again() {
     let mut turn = after(ReplyStop::Done, [unjudged()]);
-    turn.replies[0].stop = None;
+    turn.replies.iter_mut().for_each(|reply| reply.stop = None);
     assert_eq!(turn.next(), Step::Close(Ending::Interrupted));
 }
 
@@ -148,7 +148,7 @@ fn the_last_round_is_carried_out_and_then_the_turn_ends_saying_so() {
         let mut turn = with([told()]);
         turn.turn.rounds = rounds;
         assert_eq!(turn.next(), due, "after {rounds} rounds");
-        turn.replies[0].stop = Some(ReplyStop::Pause);
+        turn.replies.iter_mut().for_each(|reply| reply.stop = Some(ReplyStop::Pause));
         assert_eq!(turn.next(), due, "paused after {rounds} rounds");
     }
     let mut turn = with([was(1, Outcome::Allowed)]);
