@@ -20,6 +20,11 @@ enum Is {
     Empty,
 }
 
+/// A file that is there and was not read is an error before any rule is looked at, on older versions.
+fn forget_note(bench: &Bench) {
+    fs::remove_file(bench.worktree().join("NOTE.txt")).unwrap_or_default();
+}
+
 #[tokio::test]
 async fn c9_each_kind_of_file_is_dropped_or_read_as_owl_says() {
     let good = json!({ "allow": DEFAULT_LIST }).to_string();
@@ -47,6 +52,7 @@ async fn c9_each_kind_of_file_is_dropped_or_read_as_owl_says() {
             let scenario = Scenario::calls(&[write("NOTE.txt"), bash("make x")]);
             let api = bench.prepare(&scenario);
             fs::write(bench.config().join("settings.json"), text).unwrap();
+            forget_note(&bench);
             let output = bench.bare(&bench.words(&scenario).await, &api).await;
             let denied = denied_tools(&lines_of(&output));
             match (is, bench.is_stub()) {
@@ -75,6 +81,7 @@ async fn c9_a_link_to_a_good_file_is_read_and_one_to_nothing_is_as_if_absent() {
         assert_eq!((output.exit_code, denied_tools(&lines_of(&output)).len()), (Some(0), 0), "{subject:?}");
         assert!(file.is_symlink());
         fs::remove_file(&target).unwrap();
+        forget_note(&bench);
         let output = bench.bare(&bench.words(&scenario).await, &api).await;
         if bench.is_stub() {
             assert_eq!(output.exit_code, Some(97));
