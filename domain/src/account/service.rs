@@ -218,4 +218,3 @@ impl AccountService {
         AccountView { account, token, settings_file, settings_present }
     }
 }
-

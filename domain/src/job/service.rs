@@ -360,4 +360,3 @@ fn title_of(prompt: &Prompt) -> Title {
     // NOTE(unwrap): one to 80 characters, none of them a control character.
     Title::new(cut).expect("the first line that is not blank is a title")
 }
-
