@@ -5,9 +5,15 @@
 mod fixtures;
 mod git;
 mod history;
+mod hostile;
+mod shop;
+mod snapshot;
 
 pub use fixtures::{CANARY, Fixtures};
 pub use git::Git;
+pub use hostile::Hostile;
+pub use shop::Shop;
+pub use snapshot::Snapshot;
 
 use std::{
     fs,
@@ -74,6 +80,14 @@ impl Default for TempRepo {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// Returns the names of the marks below a directory: of the planted programs that anything ran.
+fn marks(parent: &Path) -> Vec<String> {
+    let entries = fs::read_dir(parent.join("marks")).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort_unstable();
+    names
 }
 
 /// Writes a file, with the directories that lead to it.

@@ -72,8 +72,7 @@ impl Fixtures {
 
     /// Returns the names of the planted scripts that anything ran.
     pub fn marks(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.parent.join("marks")).unwrap();
-        entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
+        super::marks(&self.parent)
     }
 }
 
