@@ -202,9 +202,9 @@ fn private(it: &Hostile, name: &str) -> String {
 fn replace(it: &Hostile, name: &str, by: &str) {
     let path = dot_git(it, name);
     if path.is_dir() {
-        fs::remove_dir_all(&path).unwrap()
+        fs::remove_dir_all(&path).unwrap();
     } else {
-        fs::remove_file(&path).unwrap()
+        fs::remove_file(&path).unwrap();
     }
     symlink(private(it, by), path).unwrap();
 }

@@ -2,13 +2,12 @@
 //! Conversations at a time. Whatever a client is told may not hold a planted secret.
 
 use crate::support::{allow, ask, conversation, owl};
-use owl_testkit::{Client, Daemon, Home, Seen, repo::CANARY};
-use serde_json::{Value, json};
-use std::{
-    os::unix::process::CommandExt as _,
-    path::Path,
-    process::{Command, Stdio},
+use owl_testkit::{
+    Client, Daemon, Home, Seen,
+    repo::{CANARY, plain},
 };
+use serde_json::{Value, json};
+use std::path::Path;
 
 /// As many as one reply may ask for.
 const PER_TURN: usize = 16;
@@ -35,6 +34,7 @@ pub(crate) async fn daemon(yaml: &str, variables: &[(&str, &str)], projects: &[&
 }
 
 /// Says whether commands run under the whole wall here; where not, says so aloud.
+#[expect(clippy::print_stderr, reason = "what is skipped is said aloud")]
 pub(crate) async fn has_the_wall(client: &mut Client) -> bool {
     let confinement = client.ok("system.info", json!({})).await["confinement"]["kind"].clone();
     let whole = confinement == "gate+landlock+seccomp";
@@ -122,20 +122,10 @@ pub(crate) fn differs_from_plain(item: &Value) -> Option<String> {
     let program = command["program"].as_str().unwrap();
     let is_git = command["argv"][0] == "git";
     let added: Vec<u64> = command["added"].as_array().unwrap().iter().filter_map(Value::as_u64).collect();
-    let words = command["argv"].as_array().unwrap().iter().enumerate().skip(1);
+    let words = command["argv"].as_array().unwrap().iter().enumerate();
     let words = words.filter(|(index, _)| !is_git || !added.contains(&(*index as u64)));
     let words: Vec<&str> = words.map(|(_, word)| word.as_str().unwrap()).collect();
-    let mut plain = Command::new(program);
-    if is_git {
-        // It may not write, or the next comparison would be with something else.
-        plain.args(["--no-optional-locks", "--no-pager", "-c", "diff.autoRefreshIndex=false"]);
-    }
-    // What a program calls itself in an error.
-    plain.arg0(command["argv"][0].as_str().unwrap());
-    plain.args(&words).current_dir(item["workdir"].as_str().unwrap()).stdin(Stdio::null()).env_clear();
-    plain.env("PATH", "/usr/bin:/bin").env("HOME", "/nonexistent").env("LC_ALL", "C.UTF-8");
-    plain.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
-    let output = plain.output().unwrap();
+    let output = plain(Path::new(program), &words, Path::new(item["workdir"].as_str().unwrap()));
     let result = &item["result"];
     let same = result["exit_code"].as_i64() == output.status.code().map(i64::from)
         && is_same(&result["stdout"], &output.stdout)

@@ -6,12 +6,14 @@ mod fixtures;
 mod git;
 mod history;
 mod hostile;
+mod plain;
 mod shop;
 mod snapshot;
 
 pub use fixtures::{CANARY, Fixtures};
 pub use git::Git;
 pub use hostile::Hostile;
+pub use plain::plain;
 pub use shop::Shop;
 pub use snapshot::Snapshot;
 
