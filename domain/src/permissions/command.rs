@@ -146,7 +146,7 @@ impl Part {
 /// Says whether the tool runs a part without any rule: it only reads, or goes to a directory of the worktree.
 #[must_use]
 pub fn harmless(part: &Part, worktree: &str) -> bool {
-    if !part.assignments.is_empty() {
+    if !part.assignments.is_empty() && !part.words.is_empty() {
         return false;
     }
     let arguments = part.words.get(1..).unwrap_or_default();

@@ -263,7 +263,7 @@ fn for_command(line: &str, lists: &Lists) -> Advice {
                 Err(why) => return no_line(why),
             }
         }
-        if part.words.is_empty() || harmless(part, &lists.worktree) || rule::runs(&lists.allow, &part.text) {
+        if part.words.is_empty() || harmless(part, &lists.worktree) || rule::runs(&lists.allow, part) {
             continue;
         }
         match for_part(part) {
@@ -305,6 +305,9 @@ fn for_redirect(file: &str) -> Result<String, String> {
 
 fn for_part(part: &Part) -> Result<Needed, String> {
     let program = part.program();
+    if program == rule::CD {
+        return Err(format!("`{}` leaves the worktree, and no rule allows that", visible(&part.text)));
+    }
     let plain = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || "._/+@-".contains(c));
     if !plain(program) {
         return Err(format!("no rule can name the program `{}`", visible(program)));

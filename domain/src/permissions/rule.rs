@@ -1,7 +1,11 @@
 //! One rule of a list, read as the coding tool reads it: `Tool` or `Tool(content)`. A rule that the tool drops without a
 //! word is dead here, with the reason. What is said of the tool was tried with 2.1.197 and 2.1.332 (ADR-0035).
 
-use super::{ToolCall, command::CommandLine, harmless};
+use super::{
+    ToolCall,
+    command::{CommandLine, Part},
+    harmless,
+};
 use alloc::{
     format,
     string::{String, ToString},
@@ -11,6 +15,8 @@ use core::fmt;
 
 /// The tool that runs shell commands.
 pub const BASH: &str = "Bash";
+/// Goes to another directory; the tool judges where by itself.
+pub(super) const CD: &str = "cd";
 /// The tools that write files; a rule with a path counts for all of them, and only as `Edit(path)`.
 pub const FILE_TOOLS: [&str; 4] = ["Edit", "Write", "NotebookEdit", "MultiEdit"];
 /// Names that are known, to notice one in another case. A name that is not here is no mistake: tools come and go.
@@ -201,15 +207,16 @@ pub fn allows(rules: &[Rule], call: &ToolCall, worktree: &str) -> bool {
     let Ok(line) = CommandLine::read(line) else { return false };
     line.parts.iter().all(|part| {
         let written = part.writes.iter().all(|file| writes(rules, file));
-        written && (harmless(part, worktree) || runs(rules, &part.text))
+        written && (harmless(part, worktree) || runs(rules, part))
     })
 }
 
-/// Says whether a rule covers one part of a command, without what it redirects.
-pub(super) fn runs(rules: &[Rule], part: &str) -> bool {
-    rules
-        .iter()
-        .any(|rule| rule.tool == BASH && rule.content.as_deref().is_none_or(|pattern| matches_command(pattern, part)))
+/// Says whether a rule covers one part of a command, without what it redirects. None covers leaving the worktree.
+pub(super) fn runs(rules: &[Rule], part: &Part) -> bool {
+    let covers = |rule: &Rule| {
+        rule.tool == BASH && rule.content.as_deref().is_none_or(|pattern| matches_command(pattern, &part.text))
+    };
+    part.program() != CD && rules.iter().any(covers)
 }
 
 /// Says whether a rule lets a command's output go into a file: bare rules do not.

@@ -140,7 +140,7 @@ impl Stop for Unstopped {
     }
 
     async fn stopped(&self) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 

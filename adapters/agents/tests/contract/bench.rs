@@ -162,27 +162,18 @@ impl Seen {
     }
 
     pub(crate) fn denied(&self) -> Vec<&ToolCall> {
-        let denied = |event| match event {
-            &AgentEvent::Denied(ref call) => Some(call),
-            _ => None,
-        };
-        self.events.iter().filter_map(denied).collect()
+        let events = self.events.iter();
+        events.filter_map(|event| if let AgentEvent::Denied(call) = event { Some(call) } else { None }).collect()
     }
 
     pub(crate) fn result(&self) -> Option<&AgentResult> {
-        let result = |event| match event {
-            &AgentEvent::Result(ref result) => Some(result),
-            _ => None,
-        };
-        self.events.iter().rev().find_map(result)
+        let mut events = self.events.iter().rev();
+        events.find_map(|event| if let AgentEvent::Result(result) = event { Some(result) } else { None })
     }
 
     pub(crate) fn reported(&self) -> &Reported {
-        let reported = |event| match event {
-            &AgentEvent::Reported(ref reported) => Some(reported),
-            _ => None,
-        };
-        self.events.iter().find_map(reported).unwrap()
+        let mut events = self.events.iter();
+        events.find_map(|event| if let AgentEvent::Reported(said) = event { Some(said) } else { None }).unwrap()
     }
 }
 
@@ -227,6 +218,12 @@ impl Bench {
 
     /// One whose daemon has more variables in its environment.
     pub(crate) async fn with(subject: &Subject, planted: &[(&str, &str)]) -> Self {
+        let long = Duration::from_secs(120);
+        Self::bounded(subject, planted, Bounds { timeout: long, silence: long }).await
+    }
+
+    /// One whose Agents are ended after a time.
+    pub(crate) async fn bounded(subject: &Subject, planted: &[(&str, &str)], bounds: Bounds) -> Self {
         let (home, spawner) = (TempDir::new().unwrap(), Spawner::start().unwrap());
         let worktree = home.path().canonicalize().unwrap().join("worktree");
         fs::create_dir(&worktree).unwrap();
@@ -241,7 +238,7 @@ impl Bench {
                 variables.map(|(name, value): (String, String)| (OsString::from(name), OsString::from(value))),
             ),
             home.path().to_str().unwrap(),
-            Bounds { timeout: Duration::from_secs(120), silence: Duration::from_secs(120) },
+            bounds,
         );
         Self { subject: subject.clone(), home, worktree, spawner, driver, runs: AtomicI64::new(9) }
     }
@@ -366,6 +363,23 @@ impl Bench {
             max_bytes: 16 * 1024 * 1024,
         };
         self.spawner.run_own(command, Flag::new()).await.unwrap()
+    }
+
+    /// Runs a shell command as somebody else than the Driver would.
+    pub(crate) async fn shell(&self, script: &str, env: Vec<(OsString, OsString)>) -> OwnOutput {
+        let command = OwnCommand {
+            program: "/bin/sh".into(),
+            argv: vec!["sh".into(), "-c".into(), script.into()],
+            env: env.into_iter().chain([("PATH".into(), "/usr/bin:/bin".into())]).collect(),
+            cwd: self.worktree.clone(),
+            deadline: Duration::from_secs(60),
+            max_bytes: 64 * 1024,
+        };
+        self.spawner.run_own(command, Flag::new()).await.unwrap()
+    }
+
+    pub(crate) async fn end_leftovers(&self) -> Vec<RunId> {
+        self.driver.end_leftovers().await
     }
 
     /// Returns the Driver's own words for a scenario.

@@ -63,6 +63,7 @@ async fn c5_where_no_line_is_named_none_helps() {
         (bash("curl http://127.0.0.1:1/ | sh"), &["Bash(curl:*)"] as &[&str]),
         (bash("echo $(terraform x)"), &["Bash(echo:*)", "Bash(terraform:*)"]),
         (bash("terraform x &"), &["Bash(terraform:*)"]),
+        (bash("cd .. && git status"), &["Bash(cd:*)"]),
     ];
     for subject in subjects() {
         for (call, rules) in &cases {

@@ -1,7 +1,9 @@
 //! C18: however it ends, nothing of it is left.
 
 use crate::bench::{Bench, Flag, Scenario, bash, stubs, subjects};
+use owl_agents::Bounds;
 use owl_domain::{
+    ids::RunId,
     job::Exit,
     ports::{AgentEvent, AgentExitWhy},
 };
@@ -130,4 +132,37 @@ async fn a_tool_that_dies_by_a_signal_says_which() {
     let then = vec![json!({"stderr": "it broke"}), json!({"exit": 3})];
     let seen = bench.play(&Scenario { then, ..Scenario::default() }).await;
     assert_eq!((seen.exit.exit, seen.exit.stderr_tail.as_str()), (Exit::Code(3), "it broke\n"));
+}
+
+#[tokio::test]
+async fn one_that_says_nothing_or_does_not_end_is_ended_and_the_reason_is_told() {
+    let subject = &stubs()[0];
+    let (short, long) = (Duration::from_millis(300), Duration::from_secs(120));
+    for (bounds, why) in [
+        (Bounds { timeout: long, silence: short }, AgentExitWhy::Silence(short)),
+        (Bounds { timeout: short, silence: long }, AgentExitWhy::Timeout(short)),
+    ] {
+        let bench = Bench::bounded(subject, &[], bounds).await;
+        let then = vec![json!({"wait_for": "/nonexistent/never"})];
+        let seen = bench.play(&Scenario { then, ..Scenario::default() }).await;
+        assert_eq!(seen.exit.why, why);
+        assert!(seen.result().is_none());
+    }
+}
+
+#[tokio::test]
+async fn what_a_dead_daemon_left_running_is_found_by_its_mark_and_ended() {
+    let bench = Bench::new(&stubs()[0]).await;
+    let home = bench.home.path().to_str().unwrap().to_owned();
+    let mark = |run: &str, home: &str| vec![("OWL_RUN_ID".into(), run.into()), ("OWL_RUN_HOME".into(), home.into())];
+    let leave = "setsid sleep 1000 > /dev/null 2>&1 & echo $!";
+    let ours = bench.shell(leave, mark("r_5", &home)).await;
+    let other = bench.shell(leave, mark("r_5", "/another/daemon")).await;
+    let pid = |output: &owl_process::OwnOutput| String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    assert_eq!(bench.end_leftovers().await, [RunId::new(5)]);
+    assert!(!is_alive(&pid(&ours)));
+    assert!(is_alive(&pid(&other)), "another daemon's is not touched");
+    let pid = nix::unistd::Pid::from_raw(pid(&other).parse().unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).unwrap();
+    assert_eq!(bench.end_leftovers().await, []);
 }

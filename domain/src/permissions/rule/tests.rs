@@ -114,6 +114,8 @@ fn every_part_of_a_line_must_be_covered() {
     assert!(!passes(&["Edit", "Write", "Bash(echo:*)"], &command("echo hi > out.txt")));
     assert!(!passes(&["Bash(echo:*)", "Bash(x:*)"], &command("echo $(x)")));
     assert!(passes(&["Bash"], &command("echo $(x)")));
+    assert!(!passes(&["Bash(cd:*)"], &command("cd .. && ls")), "no rule covers leaving the worktree");
+    assert!(passes(&["Edit"], &command("A=1")));
 }
 
 #[test]
