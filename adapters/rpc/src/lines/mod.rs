@@ -77,8 +77,8 @@ pub(crate) async fn serve(mut stream: UnixStream, caller: Arc<Caller>, table: Ar
         }
         let room = connection.waiting() < FULL;
         let may_read = !read_all && room && connection.calls.available_permits() > 0;
+        // Not biased: a peer that takes events as fast as they come is read all the same.
         tokio::select! {
-            biased;
             wrote = write.write(connection.unwritten()), if connection.waiting() > 0 => match wrote {
                 Ok(bytes) if bytes > 0 => {
                     connection.wrote(bytes);

@@ -129,3 +129,6 @@ impl LineOutlet {
         self.to.queue.send(outgoing).await.map_err(|_| Unsent::Gone)
     }
 }
+
+#[cfg(test)]
+mod tests;
