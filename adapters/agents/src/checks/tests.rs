@@ -13,7 +13,7 @@ impl Stop for Never {
     }
 
     async fn stopped(&self) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 
