@@ -71,6 +71,9 @@ impl AccountSettings for HostAccountSettings {
         blocking(move || {
             let seeded = seed(Path::new(directory.as_str()), Path::new(file.as_str()), settings_text().as_bytes());
             let seeded = seeded.map_err(|error| unwritable(&file, &error))?;
+            if seeded == Seeded::Now {
+                tracing::info!(%file, "a fresh account was given the default list; from now on the file is the user's");
+            }
             read(name, file, seeded)
         })
         .await

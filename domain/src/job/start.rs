@@ -7,8 +7,8 @@ use crate::{
     ids::JobId,
     permissions::{AccountList, Permissions},
     ports::{
-        Claim, ClaimError, CredentialName, JobPlace, NewPlace, NewRun, SettingsError, Stop, StoreError, ToolError,
-        WorktreeError,
+        Claim, ClaimError, CredentialName, JobPlace, LogNote, NewPlace, NewRun, SettingsError, Stop, StoreError,
+        ToolError, WorktreeError,
     },
     project::{FileError, Project},
     text::{AbsPath, AccountName, CommitId},
@@ -111,6 +111,7 @@ impl JobService {
         let started = self.prepare(&claim, stop).await;
         match started {
             Ok((job, run)) => {
+                self.say_what_it_was_told(&run).await;
                 self.ports.legs.wake(run.id);
                 Ok((job, run))
             }
@@ -118,6 +119,22 @@ impl JobService {
                 self.ports.jobs.release(claim).await?;
                 Err(error)
             }
+        }
+    }
+
+    /// Says in the Run's log what a person should know of its permissions: that the file is theirs from now on, and what
+    /// takes the list's meaning away.
+    async fn say_what_it_was_told(&self, run: &Run) {
+        let account = &run.permissions.account;
+        let seeded = account.seeded.then(|| {
+            format!(
+                "Owl created {} with the default list; from now on the file is yours, and Owl only reads it. The list is \
+                 a starting point and not a boundary.",
+                account.file
+            )
+        });
+        for text in seeded.into_iter().chain(run.permissions.warnings()) {
+            self.note(run.id, LogNote::Said { text }).await;
         }
     }
 

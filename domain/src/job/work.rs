@@ -306,7 +306,7 @@ impl JobService {
     }
 
     /// Notes something in a Run's log. A log that cannot be written ends an Agent; beside one it is only told less.
-    async fn note(&self, id: RunId, note: LogNote) {
+    pub(super) async fn note(&self, id: RunId, note: LogNote) {
         self.ports.logs.append(id, LogLine::Owl(note)).await.unwrap_or_default();
     }
 }

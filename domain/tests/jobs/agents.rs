@@ -32,10 +32,10 @@ async fn work_that_holds_is_there_to_be_looked_at() {
     assert_eq!((run.exit, run.result_text.as_deref()), (Some(Exit::Code(0)), Some("I am done.")));
     assert_eq!(run.settings_changed, Some(false));
     let log = world.knobs.lock().unwrap().log.clone();
-    let LogLine::Owl(LogNote::Started { who, argv, set, removed }) = &log[0] else { panic!("{log:?}") };
+    let LogLine::Owl(LogNote::Started { who, argv, set, removed }) = &log[1] else { panic!("{log:?}") };
     assert_eq!((*who, argv), ("agent", &run.argv));
     assert_eq!((set.len(), removed.len()), (1, 1));
-    assert_eq!(log[1], LogLine::Agent { text: "{}".into(), bytes: 2 });
+    assert_eq!(log[2], LogLine::Agent { text: "{}".into(), bytes: 2 });
 }
 
 #[tokio::test]

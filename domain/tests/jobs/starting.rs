@@ -4,7 +4,7 @@ use crate::world::{World, commit, path, wanted};
 use owl_domain::{
     job::{CannotStartReason, JobState, RunState, StartError, Terms, WantError},
     permissions::default_list::DEFAULT_LIST,
-    ports::{ClaimError, SettingsError, ToolError},
+    ports::{ClaimError, LogLine, LogNote, SettingsError, ToolError},
     project::FileError,
     text::{AccountName, CommitId},
 };
@@ -56,6 +56,13 @@ async fn everything_is_found_out_and_recorded_before_the_agent_starts() {
     assert!(run.argv[3].ends_with("\n\nWrite tests first."), "{}", run.argv[3]);
     assert_eq!(run.argv.last().unwrap(), "\nFix the failing test\nand more");
     assert_eq!(job.title.as_str(), "Fix the failing test");
+    let log = world.knobs.lock().unwrap().log.clone();
+    let LogLine::Owl(LogNote::Said { text }) = &log[0] else { panic!("{log:?}") };
+    assert_eq!(
+        text,
+        "Owl created /data/accounts/work/settings.json with the default list; from now on the file is yours, and Owl only \
+         reads it. The list is a starting point and not a boundary."
+    );
 }
 
 #[tokio::test]
