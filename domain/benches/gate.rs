@@ -6,39 +6,51 @@
     reason = "a bench stops at what cannot be, and prints what it measured"
 )]
 
-use divan::{Bencher, black_box, counter::ItemsCount};
 use owl_domain::{
     gate::{Confinement, Facts, Sandbox, check_in, propose},
     ports::{Below, Depth, FileKind, Found, GitHome, Handle, Located, Look, Place, Wall},
     project::{Pin, Pins, Workdir},
     text::{AbsPath, ProjectName},
 };
-use std::time::{Duration, Instant};
+use std::{
+    hint::black_box,
+    time::{Duration, Instant},
+};
 
 const ALLOWED: &str = include_str!("../../tests/gate/allowed.txt");
 const DENIED: &str = include_str!("../../tests/gate/denied.txt");
 
-fn main() {
-    say_median();
-    divan::main();
-}
+/// Lines that people write, each told by itself.
+const TOLD: [&str; 8] = [
+    "cat src/../README.md",
+    "grep -rn TODO src",
+    "git status -sb",
+    "git log --oneline -n 3 -- src/main.rs",
+    "git log -p -20 --since='2 weeks ago' --author=Jane --format='%C(auto)%h %an %s' main..feature/x -- src docs",
+    "git branch -avv --sort=-committerdate",
+    "git log | head -20",
+    "git push",
+];
 
-/// Prints the number that the budget is about: each line is judged often, and the line in the middle counts.
-fn say_median() {
-    const TIMES: u32 = 400;
+/// Prints what the budget is about: each line is judged often, and the line in the middle counts.
+fn main() {
     let mut all = lines(ALLOWED, 0);
     all.extend(lines(DENIED, 16));
-    let mut costs: Vec<Duration> = all
-        .iter()
-        .map(|(line, facts)| {
-            let start = Instant::now();
-            (0..TIMES).for_each(|_| judge(black_box(line), facts));
-            start.elapsed() / TIMES
-        })
-        .collect();
+    let mut costs: Vec<Duration> = all.iter().map(|(line, facts)| cost(line, facts)).collect();
     costs.sort_unstable();
     let at = |part: usize| costs.get(costs.len() * part / 100).copied().unwrap_or_default();
-    println!("B11 gate verdict, pure: median {:?}, 90th percentile {:?}, budget 5 µs", at(50), at(90));
+    println!("B11 gate verdict, pure: median {:?}, 90th percentile {:?}, budget 5 us", at(50), at(90));
+    for line in TOLD {
+        println!("    {:>10.2?}  {line}", cost(line, &facts(line)));
+    }
+}
+
+/// Judges a line often, and returns what once costs.
+fn cost(line: &str, facts: &Facts) -> Duration {
+    const TIMES: u32 = 400;
+    let start = Instant::now();
+    (0..TIMES).for_each(|_| judge(black_box(line), facts));
+    start.elapsed() / TIMES
 }
 
 fn path(text: &str) -> AbsPath {
@@ -93,37 +105,4 @@ fn lines(text: &'static str, column: usize) -> Vec<(&'static str, Facts)> {
     let entries = text.lines().filter(|line| !line.is_empty() && !line.starts_with("# "));
     let bare = entries.filter_map(|entry| entry.rsplit_once("  ## ")?.0.get(column..));
     bare.map(|line| (line, facts(line))).collect()
-}
-
-/// One verdict.
-#[divan::bench(args = [
-    "cat src/../README.md",
-    "grep -rn TODO src",
-    "git status -sb",
-    "git log --oneline -n 3 -- src/main.rs",
-    "git log -p -20 --since='2 weeks ago' --author=Jane --format='%C(auto)%h %an %s' main..feature/x -- src docs",
-    "git branch -avv --sort=-committerdate",
-    "git log | head -20",
-    "git push",
-])]
-fn verdict(bencher: Bencher<'_, '_>, line: &str) {
-    let facts = facts(line);
-    bencher.bench_local(|| judge(black_box(line), &facts));
-}
-
-/// All lines that are allowed; the rate is verdicts a second.
-#[divan::bench]
-fn every_allowed_line(bencher: Bencher<'_, '_>) {
-    all(bencher, &lines(ALLOWED, 0));
-}
-
-/// All lines that are denied, with what they are told to write instead.
-#[divan::bench]
-fn every_denied_line(bencher: Bencher<'_, '_>) {
-    all(bencher, &lines(DENIED, 16));
-}
-
-fn all(bencher: Bencher<'_, '_>, lines: &[(&str, Facts)]) {
-    let all = || lines.iter().for_each(|(line, facts)| judge(black_box(line), facts));
-    bencher.counter(ItemsCount::new(lines.len())).bench_local(all);
 }
