@@ -13,15 +13,17 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::time::Duration;
 
 /// Writes a value. These structs have no map with other keys than texts, so that it cannot fail.
-fn write(value: &impl Serialize) -> String {
+pub(crate) fn write(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-fn read<T: DeserializeOwned>(text: &str, what: &'static str) -> Result<T, Failure> {
+/// Reads a value; `what` names it for the error.
+pub(crate) fn read<T: DeserializeOwned>(text: &str, what: &'static str) -> Result<T, Failure> {
     serde_json::from_str(text).map_err(|_| Failure::Unreadable { what })
 }
 
-fn known<T>(value: Option<T>, what: &'static str) -> Result<T, Failure> {
+/// Takes a value that must be one of those that this Owl knows.
+pub(crate) fn known<T>(value: Option<T>, what: &'static str) -> Result<T, Failure> {
     value.ok_or(Failure::Unreadable { what })
 }
 

@@ -1,9 +1,10 @@
-//! `owl.db`: Conversations, consent and events as rows (ADR-0022, D16). No network, no processes, no rules: what is due
+//! `owl.db`: Conversations, consent, Jobs and events as rows (ADR-0022, ADR-0035, D16). No network, no processes, no rules: what is due
 //! and what is allowed is the domain's.
 //!
 //! One thread writes, each change in one transaction with its events; connections beside it read. Nobody is told of a
 //! change before it is committed.
 
+mod accounts;
 mod change;
 mod check;
 mod conversations;
@@ -11,6 +12,7 @@ mod database;
 mod events;
 mod failure;
 mod items;
+mod jobs;
 mod json;
 mod keys;
 mod migrate;
@@ -21,6 +23,7 @@ mod proposals;
 mod provider_configs;
 mod readers;
 mod rows;
+mod runs;
 mod search;
 mod sql;
 mod texts;
@@ -32,12 +35,16 @@ pub use open::OpenStoreError;
 use check::Watch;
 use database::Database;
 use owl_domain::ports::{
-    Conversations, EventText, Events, Grants, Projects, Proposals, ProviderConfigs, StoreError, Turns,
+    Accounts, Conversations, EventText, Events, Grants, Jobs, Projects, Proposals, ProviderConfigs, Runs, StoreError,
+    Turns,
 };
 use std::{path::Path, sync::Arc};
 
-const AT_WORK: &str =
-    concat!("SELECT count(*), ifnull(sum(", rows::awaiting!(), "), 0) FROM turns t WHERE t.finished_at IS NULL");
+const AT_WORK: &str = concat!(
+    "SELECT count(*), ifnull(sum(",
+    rows::awaiting!(),
+    "), 0), (SELECT count(*) FROM runs WHERE finished_at IS NULL) FROM turns t WHERE t.finished_at IS NULL"
+);
 
 /// The open database. Clones share it.
 #[derive(Clone)]
@@ -55,6 +62,8 @@ pub struct StoreHealth {
     pub turns_running: u64,
     /// Turns that only wait for a person.
     pub turns_waiting: u64,
+    /// Runs at work; 0 when that could not be read.
+    pub runs_active: u64,
 }
 
 impl SqliteStore {
@@ -106,12 +115,30 @@ impl SqliteStore {
         Arc::new(provider_configs::SqliteProviderConfigs(self.database.clone()))
     }
 
+    /// Returns Accounts as rows.
+    pub fn accounts(&self) -> Arc<dyn Accounts> {
+        Arc::new(accounts::SqliteAccounts(self.database.clone()))
+    }
+
+    /// Returns Jobs as rows.
+    pub fn jobs(&self) -> Arc<dyn Jobs> {
+        Arc::new(jobs::SqliteJobs(self.database.clone()))
+    }
+
+    /// Returns Runs as rows.
+    pub fn runs(&self) -> Arc<dyn Runs> {
+        Arc::new(runs::SqliteRuns(self.database.clone()))
+    }
+
     /// Says how the database is: what was found to be damaged, how the last write failed, whether it can be read.
     pub async fn health(&self) -> StoreHealth {
-        let counted = self.database.read(|db| sql::sure(db, AT_WORK, [], |row| Ok((row.count()?, row.count()?)))).await;
-        let (unfinished, turns_waiting) = counted.as_ref().copied().unwrap_or_default();
+        let counted = self
+            .database
+            .read(|db| sql::sure(db, AT_WORK, [], |row| Ok((row.count()?, row.count()?, row.count()?))))
+            .await;
+        let (unfinished, turns_waiting, runs_active) = counted.as_ref().copied().unwrap_or_default();
         let failing = self.watch.found().or_else(|| self.database.failed()).or(counted.err());
-        StoreHealth { failing, turns_running: unfinished - turns_waiting, turns_waiting }
+        StoreHealth { failing, turns_running: unfinished - turns_waiting, turns_waiting, runs_active }
     }
 
     /// Closes the database: what was begun is finished, streamed text is written, later calls are refused, and the log

@@ -317,7 +317,7 @@ async fn lists_are_read_from_an_index() {
             .join("; ")
     };
     let lists = crate::conversations::PLANS.iter().chain(&crate::events::PLANS).chain(&crate::proposals::PLANS);
-    for (sql, parameters, index) in lists {
+    for (sql, parameters, index) in lists.chain(&crate::jobs::PLANS) {
         let plan = plan(sql, *parameters).await;
         assert!(plan.contains(index) && !plan.contains("TEMP B-TREE FOR ORDER BY"), "{sql}: {plan}");
     }

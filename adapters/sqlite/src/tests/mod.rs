@@ -5,6 +5,7 @@ mod conversations;
 mod deleting;
 mod failing;
 mod finding;
+mod jobs;
 mod opening;
 mod recovering;
 mod settings;

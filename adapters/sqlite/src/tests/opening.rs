@@ -112,6 +112,7 @@ fn a_migration_that_was_committed_is_never_edited() {
         (3, "events", "1821617030919820368"),
         (4, "settings", "3290290422667680763"),
         (5, "search", "5846342948646226337"),
+        (6, "jobs", "6520256341311350774"),
     ];
     let committed = committed.map(|(version, name, checksum)| (version, name.to_owned(), checksum.to_owned()));
     assert_eq!(now[..committed.len()], committed);
@@ -261,6 +262,18 @@ async fn the_databases_of_older_owls_open() {
         let turn = store.turns().newest(listed[0].id).await.unwrap().unwrap();
         let stored = store.turns().load(turn.id).await.unwrap().unwrap();
         assert_eq!((stored.replies.len(), turn.rounds), (2, 2));
+        // Older schemas had neither; what this Owl adds works in the same file.
+        let had_jobs = !fixture.ends_with("schema-5.db");
+        let accounts = store.accounts().list().await.unwrap();
+        assert_eq!(accounts, if had_jobs { vec![jobs::account("work")] } else { vec![] });
+        let runs = store.runs().of_job(owl_domain::ids::JobId::new(1), 20).await.unwrap().0;
+        assert_eq!(runs.len(), usize::from(had_jobs));
+        for run in runs {
+            let reported = Some(jobs::reported());
+            assert_eq!(run.permissions, owl_domain::permissions::Permissions { reported, ..jobs::permissions() });
+            assert_eq!((run.denials, run.verification), (jobs::work().denials, vec![jobs::check()]));
+        }
+        store.jobs().add(jobs::new_job("Go on"), Timestamp::from_millis(9)).await.unwrap();
     }
 }
 
@@ -283,6 +296,16 @@ async fn write_fixture(path: &Path) {
         }
     }
     owl.close(turn, Ending::EndTurn).await;
+    owl.store.accounts().add(jobs::account("work")).await.unwrap();
+    let job = owl.job().await;
+    let (_, run) = owl.began(job.id).await;
+    let runs = owl.store.runs();
+    assert_eq!(runs.start(run.id, owl.now).await, Ok(Moved::Won));
+    runs.reported(run.id, jobs::reported()).await.unwrap();
+    assert_eq!(runs.ended(run.id, jobs::work(), owl.now).await, Ok(Moved::Won));
+    assert_eq!(runs.verified(run.id, jobs::check(), owl.now).await, Ok(Moved::Won));
+    let blocked = owl_domain::job::RunEnding { outcome: owl_domain::job::Outcome::Blocked, reason: None };
+    assert_eq!(runs.close(run.id, blocked, owl.now).await, Ok(Moved::Won));
     owl.store.close().await;
     // Small pages keep the file small.
     let connection = Connection::open(owl.path()).unwrap();
