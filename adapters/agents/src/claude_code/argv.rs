@@ -28,7 +28,7 @@ pub(super) fn argv(prompts_off: PromptsOff, brief: &Brief) -> Result<Vec<String>
             argv.push(rule_word(rule)?);
         }
     }
-    argv.extend(["--append-system-prompt".into(), word("the standing contract with its clauses", &brief.contract)?]);
+    argv.extend(["--append-system-prompt".into(), contract_word(&brief.contract)?]);
     argv.extend(["--".into(), word("the prompt", &brief.prompt)?]);
     Ok(argv)
 }
@@ -49,6 +49,15 @@ fn rule_word(rule: &str) -> Result<String, ArgvError> {
         return Err(ArgvError { what: what(), why: "is empty".into() });
     }
     word(&what(), rule)
+}
+
+/// Owl's own sentences come first in it; whatever made it begin otherwise is not passed on.
+fn contract_word(contract: &str) -> Result<String, ArgvError> {
+    let what = "the standing contract with its clauses";
+    if contract.starts_with('-') {
+        return Err(ArgvError { what: what.into(), why: "begins with a dash and would be read as a flag".into() });
+    }
+    word(what, contract)
 }
 
 fn word(what: &str, text: &str) -> Result<String, ArgvError> {
@@ -139,26 +148,32 @@ mod tests {
         assert!(argv(PromptsOff::Flag, &brief(&[], &long[1..])).is_ok());
     }
 
+    const HOSTILE: &str = "(-{0,2}(allow-)?dangerously-skip-permissions(=true)?|--permission-mode[ =]bypassPermissions|--settings|[ -~]{1,40})";
+
     proptest! {
         /// Every spelling that skips permissions, anywhere that somebody else's text may come in.
         #[test]
         fn no_flag_that_skips_permissions_comes_in_from_anywhere(
-            text in "(-{0,2}(allow-)?dangerously-skip-permissions(=true)?|--permission-mode[ =]bypassPermissions|--settings|[ -~]{0,40})",
+            rule in HOSTILE,
+            contract in HOSTILE,
+            prompt in HOSTILE,
             flag in proptest::bool::ANY,
         ) {
             let form = if flag { PromptsOff::Flag } else { PromptsOff::Mode };
-            let brief = Brief { contract: text.clone(), ..brief(&[&text], &text) };
-            if let Ok(argv) = argv(form, &brief) {
+            // A rule that begins with a dash is refused whatever else stands there: the rest is tried without one too.
+            for rules in [vec![rule.as_str()], vec![]] {
+                let brief = Brief { contract: contract.clone(), ..brief(&rules, &prompt) };
+                let Ok(argv) = argv(form, &brief) else { continue };
+                prop_assert!(!contract.starts_with('-'), "{}", contract);
                 let end = argv.iter().position(|word| word == "--").unwrap();
                 prop_assert_eq!(end, argv.len() - 2);
                 let flags: Vec<&str> = argv[..end].iter().map(String::as_str).filter(|word| word.starts_with("--")).collect();
+                prop_assert_eq!(argv.last(), Some(&prompt));
                 let known = ["--print", "--verbose", "--output-format", "--permission-prompts", "--permission-mode",
                     "--setting-sources", "--add-dir", "--allowedTools", "--append-system-prompt"];
-                let contract = argv.iter().position(|word| word == "--append-system-prompt").unwrap() + 1;
                 for flag in flags {
-                    prop_assert!(known.contains(&flag) || argv[contract] == flag, "{}", flag);
+                    prop_assert!(known.contains(&flag), "{}", flag);
                 }
-                prop_assert!(!argv[..contract].iter().any(|word| word.contains("bypassPermissions") && word.starts_with('-')));
             }
         }
     }
