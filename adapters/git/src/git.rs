@@ -4,7 +4,7 @@ use owl_domain::{
     ports::{EndedBy, Stop},
     text::AbsPath,
 };
-use owl_process::{OwnCommand, Spawner};
+use owl_process::{OwnCommand, OwnOutput, Spawner};
 use std::{
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
@@ -88,7 +88,30 @@ pub(crate) struct GitFailed(pub(crate) String);
 pub(crate) struct Answer {
     pub(crate) exit_code: i32,
     pub(crate) stdout: Vec<u8>,
+    /// How much it printed, kept or not.
+    pub(crate) stdout_bytes: u64,
     stderr: Vec<u8>,
+}
+
+/// In which way a call is run.
+pub(crate) struct How {
+    /// What its environment has beside the usual.
+    pub(crate) env: Vec<(OsString, OsString)>,
+    /// How long it may take.
+    pub(crate) deadline: Duration,
+    /// The most that is taken of what it prints.
+    pub(crate) max_bytes: usize,
+    /// Whether more than that is no failure.
+    pub(crate) may_cut: bool,
+    /// What stops it.
+    pub(crate) stop: Arc<dyn Stop>,
+}
+
+impl Default for How {
+    fn default() -> Self {
+        let (deadline, max_bytes) = (DEADLINE, OUTPUT_BYTES);
+        Self { env: Vec::new(), deadline, max_bytes, may_cut: false, stop: Arc::new(Unstopped) }
+    }
 }
 
 impl Answer {
@@ -111,18 +134,24 @@ impl Git {
 
     /// Runs a call in a repository whose own configuration it cannot see.
     pub(crate) async fn run<W: AsRef<OsStr>>(&self, at: &At, words: &[W]) -> Result<Answer, GitFailed> {
+        self.run_as(at, words, &How::default()).await
+    }
+
+    /// Likewise, in its own way.
+    pub(crate) async fn run_as<W: AsRef<OsStr>>(&self, at: &At, words: &[W], how: &How) -> Result<Answer, GitFailed> {
         let mut env = environment(at.work_tree.parent().unwrap_or(&at.work_tree));
         for (name, value) in
             [("GIT_DIR", &at.git_dir), ("GIT_WORK_TREE", &at.work_tree), ("GIT_COMMON_DIR", &at.common_dir)]
         {
             env.push((name.into(), value.into()));
         }
-        self.call(env, at.work_tree.clone(), words).await
+        env.extend(how.env.iter().cloned());
+        self.call(env, at.work_tree.clone(), words, how).await
     }
 
     /// Runs a call that belongs to no repository, in a directory of Owl's own.
     pub(crate) async fn run_outside<W: AsRef<OsStr>>(&self, cwd: &Path, words: &[W]) -> Result<Answer, GitFailed> {
-        self.call(environment(cwd.parent().unwrap_or(cwd)), cwd.into(), words).await
+        self.call(environment(cwd.parent().unwrap_or(cwd)), cwd.into(), words, &How::default()).await
     }
 
     async fn call<W: AsRef<OsStr>>(
@@ -130,19 +159,26 @@ impl Git {
         env: Vec<(OsString, OsString)>,
         cwd: PathBuf,
         words: &[W],
+        how: &How,
     ) -> Result<Answer, GitFailed> {
         let mut argv: Vec<OsString> = vec!["git".into(), "--no-pager".into(), "--literal-pathspecs".into()];
         argv.extend(OVERRIDES.iter().flat_map(|pair| ["-c".into(), pair.into()]));
         argv.extend(words.iter().map(Into::into));
         let program = self.program.clone();
-        let command = OwnCommand { program, argv, env, cwd, deadline: DEADLINE, max_bytes: OUTPUT_BYTES };
-        let output = self.spawner.run_own(command, Arc::new(Unstopped)).await;
+        let command = OwnCommand { program, argv, env, cwd, deadline: how.deadline, max_bytes: how.max_bytes };
+        let output = self.spawner.run_own(command, Arc::clone(&how.stop)).await;
         let output = output.map_err(|error| GitFailed(error.to_string()))?;
         match (output.ended_by, output.exit_code) {
-            (EndedBy::Exit, Some(_)) if output.is_cut() => Err(GitFailed("git printed too much".into())),
-            (EndedBy::Exit, Some(exit_code)) => Ok(Answer { exit_code, stdout: output.stdout, stderr: output.stderr }),
-            (EndedBy::Timeout, _) => Err(GitFailed(format!("git took more than {} s", DEADLINE.as_secs()))),
-            (EndedBy::Exit | EndedBy::Signal | EndedBy::Stopped, _) => {
+            (EndedBy::Exit, Some(_)) if output.is_cut() && !how.may_cut => {
+                Err(GitFailed("git printed too much".into()))
+            }
+            (EndedBy::Exit, Some(exit_code)) => {
+                let OwnOutput { stdout, stdout_bytes, stderr, .. } = output;
+                Ok(Answer { exit_code, stdout, stdout_bytes, stderr })
+            }
+            (EndedBy::Timeout, _) => Err(GitFailed(format!("git took more than {} s", how.deadline.as_secs()))),
+            (EndedBy::Stopped, _) => Err(GitFailed("git was stopped".into())),
+            (EndedBy::Exit | EndedBy::Signal, _) => {
                 let signal = output.signal.unwrap_or_else(|| "a signal".into());
                 Err(GitFailed(format!("git was ended by {signal}")))
             }

@@ -16,7 +16,7 @@ mod read;
 mod repositories;
 mod worktrees;
 
-pub use repositories::GitRepositories;
+pub use repositories::{GitJobs, GitRepositories};
 
 #[cfg(test)]
 mod testing;

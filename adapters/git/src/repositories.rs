@@ -30,6 +30,10 @@ use std::{
 };
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
+mod jobs;
+
+pub use jobs::GitJobs;
+
 /// What stands before the name of a directory that only an inspection uses. No Project's name begins with a dot.
 const INSPECTION: &str = ".inspect";
 

@@ -26,6 +26,11 @@ impl Host {
         Self { repositories, state, _state: made }
     }
 
+    /// Gives away what it has, for what is built of it.
+    pub(crate) fn parts(self) -> (GitRepositories, TempDir) {
+        (self.repositories, self._state)
+    }
+
     /// Registers what lies at a path.
     pub(crate) async fn register(&self, name: &str, root: &Path) -> Project {
         let inspected = self.repositories.inspect(&abs(root), None).await.unwrap();
