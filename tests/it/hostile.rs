@@ -154,7 +154,13 @@ async fn another_work_tree_that_the_configuration_names_is_not_shown() {
 type Change = fn(&Hostile);
 
 /// What makes a repository one that git is not let into at all.
-const CHANGES: [(&str, Change); 14] = [
+const CHANGES: [(&str, Change); 15] = [
+    ("an index that names a file outside", |it| {
+        it.git().run(["mv", "README.md", "xx"]);
+        let index = fs::read(dot_git(it, "index")).unwrap();
+        let at = index.windows(4).position(|found| found == b"\x02xx\0").unwrap();
+        fs::write(dot_git(it, "index"), [&index[..at], b"\x02..\0", &index[at + 4..]].concat()).unwrap();
+    }),
     ("a commondir", |it| fs::write(dot_git(it, "commondir"), private(it, "")).unwrap()),
     ("a .git file that names another", |it| {
         fs::remove_dir_all(dot_git(it, "")).unwrap();

@@ -1,7 +1,10 @@
 //! The few keys of a repository's configuration that git needs to read it right, copied by value (D14). What is not
 //! listed is not copied, so that no program, no include and no credential comes along.
 
-use crate::git::{Git, GitFailed};
+use crate::{
+    git::{Git, GitFailed},
+    index::Hash,
+};
 use std::{fmt::Write as _, io, path::Path};
 
 /// What the repository's own configuration says that Owl must know.
@@ -46,6 +49,12 @@ impl Values {
             Self::OneOf(values) => values.contains(&value),
         }
     }
+}
+
+/// Tells the length of object names from the configuration that git is given.
+pub(crate) fn hash_of(text: &[u8]) -> Hash {
+    let is_long = |line: &[u8]| line == b"\tobjectformat = \"sha256\"";
+    if text.split(|byte| *byte == b'\n').any(is_long) { Hash::Sha256 } else { Hash::Sha1 }
 }
 
 /// Reads a repository's configuration with git itself, which follows no include there, in a directory of Owl's own.

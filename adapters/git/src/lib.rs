@@ -6,6 +6,7 @@
 mod base;
 mod config;
 mod git;
+mod index;
 mod inspect;
 mod layout;
 mod lenders;

@@ -4,11 +4,13 @@ use crate::{
     base,
     config::{self, Config},
     git::{At, Git, GitFailed},
+    index::Indexes,
     inspect,
     lenders::{Refused, first_lender, lenders},
     links,
     owned::{Borrowed, Owned, Wanted},
     pins::check,
+    read::read_small,
     worktrees,
 };
 use async_trait::async_trait;
@@ -37,6 +39,9 @@ pub use jobs::GitJobs;
 /// What stands before the name of a directory that only an inspection uses. No Project's name begins with a dot.
 const INSPECTION: &str = ".inspect";
 
+/// The most that is read of the configuration that Owl wrote itself.
+const CONFIG_BYTES: u64 = 64 * 1024 * 1024;
+
 /// git repositories of this host.
 #[derive(Debug)]
 pub struct GitRepositories {
@@ -45,6 +50,7 @@ pub struct GitRepositories {
     state: PathBuf,
     owned: Mutex<HashMap<ProjectName, Arc<AsyncMutex<Owned>>>>,
     inspections: AtomicU64,
+    indexes: Arc<Indexes>,
 }
 
 impl GitRepositories {
@@ -55,6 +61,7 @@ impl GitRepositories {
             state: Path::new(state.as_str()).join("git"),
             owned: Mutex::default(),
             inspections: AtomicU64::default(),
+            indexes: Arc::default(),
         }
     }
 
@@ -166,6 +173,12 @@ impl Repositories for GitRepositories {
         })
         .await?;
         let at = self.at(&workdir.project, &workdir.pins, Borrowed::From(lenders.clone())).await?;
+        let (indexes, git_dir, owned) = (Arc::clone(&self.indexes), at.git_dir.clone(), at.common_dir.clone());
+        let judged = waiting(move || {
+            let config = read_small(&owned.join("config"), CONFIG_BYTES)?.unwrap_or_default();
+            indexes.refuse_paths(&git_dir, config::hash_of(&config))
+        });
+        judged.await.map_err(|error| failed(error.to_string()))?;
         let owned = at.common_dir.to_str().and_then(|path| AbsPath::new(path).ok());
         Ok(GitHome {
             git_dir: workdir.pins.git_dir.path.clone(),

@@ -414,3 +414,20 @@ async fn a_link_among_its_own_data_or_a_lenders_is_refused() {
         fs::remove_file(link).unwrap();
     }
 }
+
+#[tokio::test]
+async fn an_index_that_names_what_lies_outside_is_refused() {
+    let repo = TempRepo::with_commit();
+    let host = Host::new();
+    let project = host.register("p", repo.root()).await;
+    repo.write("xx/secret.txt", "staged");
+    repo.git(["add", "--all"]);
+    host.home(&project).await;
+    let index = repo.root().join(".git/index");
+    let content = fs::read(&index).unwrap();
+    let at = content.windows(3).position(|found| found == b"xx/").unwrap();
+    let forged = [&content[..at], b"../", &content[at + 3..]].concat();
+    fs::write(index, forged).unwrap();
+    let refused = refused(&host, &workdir(&project), std::slice::from_ref(&project)).await.to_string();
+    assert!(refused.contains("names `../secret.txt`"), "{refused}");
+}

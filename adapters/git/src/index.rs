@@ -1,0 +1,231 @@
+//! The paths in a repository's index (D12, D14). git writes no path there that leads out of the work tree or into `.git`,
+//! and believes every one that it reads: an index that somebody made shows any file as a change. So Owl reads them first.
+//! Only paths are looked at; what else is wrong with an index, git says.
+
+use crate::read::{Stamp, read_small};
+use owl_domain::git_names::spells_dot_git;
+use std::{
+    collections::HashMap,
+    io,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
+
+/// Two million paths; more is no work tree that a person looks at.
+const MOST_BYTES: u64 = 512 * 1024 * 1024;
+/// What stands before an entry's object name: times, device, inode, mode, owner, size.
+const STAT_BYTES: usize = 40;
+const MODE_AT: usize = 24;
+/// The bits of the flags that hold a name's length, all of them when it is longer.
+const LENGTH: usize = 0xfff;
+const EXTENDED: usize = 0x4000;
+const DIRECTORY: u32 = 0o040_000;
+
+/// How long an object's name is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hash {
+    /// The usual.
+    Sha1,
+    /// The longer one.
+    Sha256,
+}
+
+impl Hash {
+    const fn bytes(self) -> usize {
+        match self {
+            Self::Sha1 => 20,
+            Self::Sha256 => 32,
+        }
+    }
+}
+
+/// The index files whose paths are fine, each as it was when it was read.
+#[derive(Debug, Default)]
+pub(crate) struct Indexes(Mutex<HashMap<PathBuf, Stamp>>);
+
+impl Indexes {
+    /// Refuses an index that names what lies outside of the work tree or in `.git`. One that did not change is not read
+    /// again.
+    pub(crate) fn refuse_paths(&self, git_dir: &Path, hash: Hash) -> io::Result<()> {
+        match self.read(&git_dir.join("index"), hash)? {
+            Some(base) => self.read(&git_dir.join(format!("sharedindex.{base}")), hash).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Reads one file; returns the name of the one that it is based on.
+    fn read(&self, file: &Path, hash: Hash) -> io::Result<Option<String>> {
+        let Some(stamp) = Stamp::of(file)? else { return Ok(None) };
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known().get(file) == Some(&stamp) {
+            return Ok(None);
+        }
+        let named = |reason: String| io::Error::other(format!("`{}` {reason}", file.display()));
+        let content = read_small(file, MOST_BYTES).map_err(|error| named(format!("cannot be read: {error}")))?;
+        let Some(content) = content else { return Ok(None) };
+        let base = Index { content: &content, hash }.judge().map_err(|fault| named(fault.to_string()))?;
+        if base.is_none() {
+            known().insert(file.into(), stamp);
+        }
+        Ok(base)
+    }
+}
+
+/// What is wrong with an index.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+enum Fault {
+    #[error("is in no format that Owl knows")]
+    Format,
+    #[error("names `{0}`, which is no path of a work tree")]
+    Path(String),
+}
+
+struct Index<'c> {
+    content: &'c [u8],
+    hash: Hash,
+}
+
+/// Where an entry begins, and whether its name is whole without the one before.
+struct Entry {
+    at: usize,
+    stands_alone: bool,
+}
+
+impl Index<'_> {
+    /// Looks at every path; returns the object name of the index that this one is based on, if it is on any.
+    fn judge(&self) -> Result<Option<String>, Fault> {
+        if self.content.get(..4) != Some(b"DIRC") {
+            return Err(Fault::Format);
+        }
+        let (version, count) = (self.number(4)?, self.number(8)?);
+        if !(2..=4).contains(&version) {
+            return Err(Fault::Format);
+        }
+        let mut entries = Vec::new();
+        let mut nameless = false;
+        let (mut name, mut at) = (Vec::new(), 12);
+        for _ in 0..count {
+            let mode = self.number(at + MODE_AT)?;
+            let (next, stands_alone) = self.entry(version, at, &mut name)?;
+            nameless |= name.is_empty();
+            if !name.is_empty() && !is_a_path(&name, mode & 0o170_000 == DIRECTORY) {
+                return Err(Fault::Path(String::from_utf8_lossy(&name).into_owned()));
+            }
+            entries.push(Entry { at, stands_alone });
+            at = next;
+        }
+        let base = self.extensions(at, &entries)?;
+        // Only what stands for an entry of the base has no name of its own.
+        if nameless && base.is_none() { Err(Fault::Format) } else { Ok(base) }
+    }
+
+    /// Reads one name, as git does: by its length, not by where it ends. Returns where the next entry begins.
+    fn entry(&self, version: u32, at: usize, name: &mut Vec<u8>) -> Result<(usize, bool), Fault> {
+        let flags_at = at + STAT_BYTES + self.hash.bytes();
+        let flags = self.half(flags_at)?;
+        let mut from = flags_at + 2;
+        if flags & EXTENDED != 0 {
+            if version < 3 {
+                return Err(Fault::Format);
+            }
+            from += 2;
+        }
+        let mut stands_alone = true;
+        if version == 4 {
+            let (strip, behind) = self.varint(from)?;
+            from = behind;
+            let keep = name.len().checked_sub(strip).ok_or(Fault::Format)?;
+            stands_alone = keep == 0;
+            name.truncate(keep);
+        } else {
+            name.clear();
+        }
+        let rest = self.content.get(from..).ok_or(Fault::Format)?;
+        let end = rest.iter().position(|byte| *byte == 0).ok_or(Fault::Format)?;
+        name.extend_from_slice(rest.get(..end).unwrap_or_default());
+        let told = flags & LENGTH;
+        // Where the two differ git would go by one here and by the other there.
+        if told != name.len().min(LENGTH) {
+            return Err(Fault::Format);
+        }
+        let behind = from + end;
+        Ok((if version == 4 { behind + 1 } else { at + ((behind - at + 8) & !7) }, stands_alone))
+    }
+
+    /// Reads what follows the entries. With a table of where they begin git reads them from there, several at a time.
+    fn extensions(&self, mut at: usize, entries: &[Entry]) -> Result<Option<String>, Fault> {
+        let end = self.content.len().checked_sub(self.hash.bytes()).ok_or(Fault::Format)?;
+        self.is_where_extensions_begin(at, end)?;
+        let mut base = None;
+        while at < end {
+            let name = self.content.get(at..at + 4).ok_or(Fault::Format)?;
+            let from = at + 8;
+            let to = from + self.number(at + 4)? as usize;
+            let data = self.content.get(from..to).filter(|_| to <= end).ok_or(Fault::Format)?;
+            match name {
+                b"link" => {
+                    let oid = data.get(..self.hash.bytes()).ok_or(Fault::Format)?;
+                    base = Some(oid.iter().map(|byte| format!("{byte:02x}")).collect());
+                }
+                b"IEOT" => self.is_the_same(from, to, entries)?,
+                _ => {}
+            }
+            at = to;
+        }
+        if at == end { Ok(base) } else { Err(Fault::Format) }
+    }
+
+    /// Makes sure that the last extension, which git looks for by its place alone, tells the beginning of them right.
+    fn is_where_extensions_begin(&self, at: usize, end: usize) -> Result<(), Fault> {
+        let Some(last) = end.checked_sub(12 + self.hash.bytes()) else { return Ok(()) };
+        let is_there = self.content.get(last..last + 4) == Some(b"EOIE");
+        if is_there && self.number(last + 8)? as usize != at { Err(Fault::Format) } else { Ok(()) }
+    }
+
+    /// Makes sure that a table of entries leads to those that were looked at.
+    fn is_the_same(&self, from: usize, to: usize, entries: &[Entry]) -> Result<(), Fault> {
+        let mut next = 0;
+        for block in (from + 4..to).step_by(8) {
+            let (at, count) = (self.number(block)? as usize, self.number(block + 4)? as usize);
+            match entries.get(next) {
+                Some(entry) if entry.at == at && entry.stands_alone => next += count,
+                Some(_) | None => return Err(Fault::Format),
+            }
+        }
+        if next == entries.len() { Ok(()) } else { Err(Fault::Format) }
+    }
+
+    fn number(&self, at: usize) -> Result<u32, Fault> {
+        let bytes = self.content.get(at..).and_then(|rest| rest.first_chunk()).ok_or(Fault::Format)?;
+        Ok(u32::from_be_bytes(*bytes))
+    }
+
+    fn half(&self, at: usize) -> Result<usize, Fault> {
+        let bytes = self.content.get(at..).and_then(|rest| rest.first_chunk()).ok_or(Fault::Format)?;
+        Ok(usize::from(u16::from_be_bytes(*bytes)))
+    }
+
+    /// Reads a number of variable length, and says where it ends.
+    fn varint(&self, mut at: usize) -> Result<(usize, usize), Fault> {
+        let mut value = 0_usize;
+        loop {
+            let byte = *self.content.get(at).ok_or(Fault::Format)?;
+            at += 1;
+            value |= usize::from(byte & 0x7f);
+            if byte & 0x80 == 0 {
+                return Ok((value, at));
+            }
+            value = value.checked_add(1).filter(|value| value.leading_zeros() > 7).ok_or(Fault::Format)? << 7;
+        }
+    }
+}
+
+/// Says whether git itself would write it: a path below the work tree, none of whose components is a way up or `.git`.
+fn is_a_path(name: &[u8], is_directory: bool) -> bool {
+    // A directory that is not checked out, and stands for all below.
+    let path = if is_directory { name.strip_suffix(b"/").unwrap_or(name) } else { name };
+    path.split(|byte| *byte == b'/').all(|part| !matches!(part, b"" | b"." | b"..") && !spells_dot_git(part))
+}
+
+#[cfg(test)]
+mod tests;

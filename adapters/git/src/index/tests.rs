@@ -1,0 +1,129 @@
+use super::*;
+use owl_testkit::repo::{Git, TempRepo};
+use std::fs;
+
+/// A repository with a few files staged, one under a name that a forger may change.
+fn staged(version: &str) -> TempRepo {
+    let repo = TempRepo::new();
+    for path in ["README.md", "src/main.rs", "src/mainly.rs", "xx/secret.txt", "xgit/config", "ünï/code.md"] {
+        repo.write(path, path);
+    }
+    repo.git(["add", "--all"]);
+    repo.git(["update-index", "--index-version", version]);
+    repo
+}
+
+fn judged(repo: &TempRepo, hash: Hash) -> Result<(), String> {
+    Indexes::default().refuse_paths(&repo.root().join(".git"), hash).map_err(|error| error.to_string())
+}
+
+/// Writes other names of the same length into the index.
+fn forge(repo: &TempRepo, from: &[u8], to: &[u8]) {
+    let file = repo.root().join(".git/index");
+    let mut content = fs::read(&file).unwrap();
+    let at = content.windows(from.len()).position(|found| found == from).unwrap();
+    content[at..at + to.len()].copy_from_slice(to);
+    fs::write(file, content).unwrap();
+}
+
+#[test]
+fn what_git_writes_is_fine_in_every_version() {
+    for version in ["2", "3", "4"] {
+        let repo = staged(version);
+        repo.git(["update-index", "--skip-worktree", "README.md"]);
+        assert_eq!(judged(&repo, Hash::Sha1), Ok(()), "{version}");
+    }
+    assert_eq!(judged(&TempRepo::new(), Hash::Sha1), Ok(()), "there is none");
+}
+
+#[test]
+fn a_path_that_leads_out_or_into_git_data_is_refused() {
+    for (from, to) in [
+        ("xx/secret.txt", "../secret.txt"),
+        ("xx/secret.txt", "/x/secret.txt"),
+        ("xgit/config", ".git/config"),
+        ("xgit/config", ".GIT/config"),
+    ] {
+        let repo = staged("2");
+        forge(&repo, from.as_bytes(), to.as_bytes());
+        let refused = judged(&repo, Hash::Sha1).unwrap_err();
+        assert!(refused.contains(&format!("names `{to}`")), "{refused}");
+    }
+    // Where names share their beginnings a forged one changes the next.
+    let repo = staged("4");
+    forge(&repo, b"xgit/config", b"./it/config");
+    assert!(judged(&repo, Hash::Sha1).unwrap_err().contains("names `./it/config`"));
+}
+
+#[test]
+fn a_name_whose_length_is_not_what_it_says_is_refused() {
+    let repo = staged("2");
+    forge(&repo, b"\0\x0dxx/secret.txt", b"\0\x02");
+    assert!(judged(&repo, Hash::Sha1).unwrap_err().contains("no format"));
+    let repo = staged("2");
+    forge(&repo, b"xx/secret.txt", b"xx/secre\0.txt");
+    assert!(judged(&repo, Hash::Sha1).unwrap_err().contains("no format"));
+}
+
+#[test]
+fn a_split_index_is_read_with_its_base() {
+    let repo = staged("2");
+    repo.git(["update-index", "--split-index"]);
+    repo.write("more.md", "more");
+    repo.git(["add", "more.md"]);
+    assert_eq!(judged(&repo, Hash::Sha1), Ok(()));
+    let git_dir = repo.root().join(".git");
+    let shared = fs::read_dir(&git_dir).unwrap().map(|entry| entry.unwrap().path());
+    let shared = shared.filter(|path| path.to_str().unwrap().contains("sharedindex")).collect::<Vec<_>>();
+    assert_eq!(shared.len(), 1);
+    fs::rename(git_dir.join("index"), git_dir.join("kept")).unwrap();
+    fs::rename(&shared[0], git_dir.join("index")).unwrap();
+    forge(&repo, b"xx/secret.txt", b"../secret.txt");
+    fs::rename(git_dir.join("index"), &shared[0]).unwrap();
+    fs::rename(git_dir.join("kept"), git_dir.join("index")).unwrap();
+    assert!(judged(&repo, Hash::Sha1).unwrap_err().contains("names `../secret.txt`"));
+}
+
+#[test]
+fn a_big_index_is_read_as_git_reads_it_with_many_threads() {
+    let repo = TempRepo::new();
+    for n in 0..25_000 {
+        repo.write(&format!("d{}/f{n:06}", n / 500), "");
+    }
+    for version in ["2", "4"] {
+        repo.git(["-c", "index.threads=4", "-c", &format!("index.version={version}"), "add", "--all"]);
+        let content = fs::read(repo.root().join(".git/index")).unwrap();
+        assert!(content.windows(4).any(|found| found == b"IEOT"));
+        assert_eq!(judged(&repo, Hash::Sha1), Ok(()));
+        // A table that leads elsewhere would show git other names than those that were looked at.
+        forge(&repo, b"IEOT", b"IEOT\0\0\0\x1c\0\0\0\x01\0\0\0\x0d");
+        assert!(judged(&repo, Hash::Sha1).is_err(), "{version}");
+        forge(&repo, b"EOIE", b"EOIE\0\0\0\x18\0\0\0\x0c");
+        assert!(judged(&repo, Hash::Sha1).is_err(), "{version}");
+        fs::remove_file(repo.root().join(".git/index")).unwrap();
+    }
+}
+
+#[test]
+fn a_longer_hash_is_known() {
+    let repo = TempRepo::new();
+    let root = repo.beside("long");
+    fs::create_dir(&root).unwrap();
+    let git = Git::at(&root);
+    git.run(["init", "--quiet", "--object-format=sha256"]);
+    fs::write(root.join("README.md"), "x").unwrap();
+    git.run(["add", "--all"]);
+    assert!(Indexes::default().refuse_paths(&root.join(".git"), Hash::Sha256).is_ok());
+    assert!(Indexes::default().refuse_paths(&root.join(".git"), Hash::Sha1).is_err());
+}
+
+#[test]
+fn an_index_is_read_again_when_it_changed() {
+    let repo = staged("2");
+    let indexes = Indexes::default();
+    let git_dir = repo.root().join(".git");
+    assert!(indexes.refuse_paths(&git_dir, Hash::Sha1).is_ok());
+    assert!(indexes.refuse_paths(&git_dir, Hash::Sha1).is_ok());
+    forge(&repo, b"xx/secret.txt", b"../secret.txt");
+    assert!(indexes.refuse_paths(&git_dir, Hash::Sha1).is_err());
+}
