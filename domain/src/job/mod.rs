@@ -2,6 +2,9 @@
 //! move is a compare-and-set, and what was at work when the daemon died is never taken up again by itself.
 
 pub mod brief;
+mod look;
+#[cfg(any(test, feature = "mocks"))]
+mod mocks;
 mod review;
 mod run;
 mod service;

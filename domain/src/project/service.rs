@@ -2,6 +2,7 @@
 
 use super::{Project, ProjectFile, Workdir, Worktree, WorktreeKind};
 use crate::{
+    ids::JobId,
     ports::{AddError, Clock, InspectError, Paths, Projects, Repositories, RepositoryError, StoreError, Terms},
     text::{AbsPath, BranchName, ProjectName},
 };
@@ -16,6 +17,8 @@ pub struct ProjectService {
     clock: Arc<dyn Clock>,
     /// Owl's own directories, resolved: where keys and conversations are kept.
     own: Vec<AbsPath>,
+    /// Where the worktrees of Jobs are, resolved.
+    worktrees: Option<AbsPath>,
 }
 
 /// A Project with what is known of it right now.
@@ -123,13 +126,20 @@ impl ProjectService {
         terms: Arc<dyn Terms>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { projects, repositories, paths, terms, clock, own: Vec::new() }
+        Self { projects, repositories, paths, terms, clock, own: Vec::new(), worktrees: None }
     }
 
     /// Names Owl's own directories, resolved: no repository that holds one is registered.
     #[must_use]
     pub fn keeping_out_of(mut self, own: Vec<AbsPath>) -> Self {
         self.own = own;
+        self
+    }
+
+    /// Names the directory of Owl's own, resolved, in which each Job has its worktree, called by the Job's id.
+    #[must_use]
+    pub fn with_worktrees_in(mut self, worktrees: AbsPath) -> Self {
+        self.worktrees = Some(worktrees);
         self
     }
 
@@ -263,7 +273,18 @@ impl ProjectService {
     /// A Project whose repository cannot be read has no directories to run in, and `available` says so.
     async fn directories(&self, project: &Project) -> Vec<Worktree> {
         let listed: Result<Vec<Worktree>, RepositoryError> = self.repositories.worktrees(project).await;
-        listed.unwrap_or_default()
+        let mut worktrees = listed.unwrap_or_default();
+        for worktree in &mut worktrees {
+            if let Some(job) = self.job_of(worktree.workdir.path()) {
+                worktree.kind = WorktreeKind::Job(job);
+            }
+        }
+        worktrees
+    }
+
+    fn job_of(&self, worktree: &AbsPath) -> Option<JobId> {
+        let below = worktree.as_str().strip_prefix(self.worktrees.as_ref()?.as_str())?;
+        below.strip_prefix('/')?.parse().ok()
     }
 
     async fn view(&self, project: Project) -> ProjectView {

@@ -47,7 +47,7 @@ impl ChatService {
                 let text = format!("One reply may hold {} calls, and this one is beyond.", limits::CALLS_PER_REPLY);
                 look::refused(&call.call.name, text)
             } else {
-                Looker { projects: &self.ports.projects }.answer(&call.call, arguments).await?
+                Looker { projects: &self.ports.projects, jobs: &self.ports.jobs }.answer(&call.call, arguments).await?
             };
             return self.settle_judged(call.at, judged, told).await;
         }

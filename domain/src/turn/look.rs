@@ -3,9 +3,10 @@
 use super::{Told, tools};
 use crate::{
     conversation::Lookup,
+    job::JobService,
     limits,
     ports::{Judged, StoreError},
-    project::ProjectService,
+    project::{ProjectService, WorktreeKind},
     provider::{Argument, Call},
     show::visible,
     text::{ProjectName, cut_bytes},
@@ -15,10 +16,11 @@ use alloc::{format, string::String, vec::Vec};
 /// Answers calls of the reading tools.
 pub(super) struct Looker<'a> {
     pub(super) projects: &'a ProjectService,
+    pub(super) jobs: &'a JobService,
 }
 
 /// What a reading tool found, or why it could not.
-enum Found {
+pub(super) enum Found {
     Text(String),
     Failed(String),
 }
@@ -47,6 +49,22 @@ impl Looker<'_> {
             },
             tools::LIST_WORKTREES => match members(tool, arguments, &["project"]) {
                 Ok(arguments) => self.worktrees(&arguments).await,
+                Err(wrong) => Ok(Found::Failed(wrong)),
+            },
+            tools::LIST_JOBS => match members(tool, arguments, &["project", "state"]) {
+                Ok(arguments) => self.list_jobs(&arguments).await,
+                Err(wrong) => Ok(Found::Failed(wrong)),
+            },
+            tools::GET_JOB => match members(tool, arguments, &["job_id"]) {
+                Ok(arguments) => self.get_job(&arguments).await,
+                Err(wrong) => Ok(Found::Failed(wrong)),
+            },
+            tools::GET_JOB_DIFF => match members(tool, arguments, &["job_id"]) {
+                Ok(arguments) => self.get_job_diff(&arguments).await,
+                Err(wrong) => Ok(Found::Failed(wrong)),
+            },
+            tools::READ_RUN_LOG => match members(tool, arguments, &["run_id"]) {
+                Ok(arguments) => self.read_run_log(&arguments).await,
                 Err(wrong) => Ok(Found::Failed(wrong)),
             },
             unknown => {
@@ -95,7 +113,11 @@ impl Looker<'_> {
                     None => String::from("no branch"),
                 };
                 let path = visible(worktree.workdir.path().as_str());
-                format!("{path}  {}  {branch}  {}", worktree.workdir.project, worktree.kind.name())
+                let kind = match worktree.kind {
+                    WorktreeKind::Job(job) => format!("Job {job}"),
+                    WorktreeKind::Root | WorktreeKind::Linked => worktree.kind.name().into(),
+                };
+                format!("{path}  {}  {branch}  {kind}", worktree.workdir.project)
             })
             .collect();
         Ok(Found::Text(if lines.is_empty() { String::from("There is no directory.") } else { lines.join("\n") }))
@@ -138,4 +160,17 @@ fn bounded(text: &str) -> String {
     let cut = cut_bytes(text, limits::LOOKUP_BYTES - note);
     let cut = cut.rfind('\n').and_then(|end| cut.get(..end)).unwrap_or(cut);
     format!("{cut}\n[first {} of {} bytes]", cut.len(), text.len())
+}
+
+/// Cuts lines to their end, at a line's beginning, and says how much there was of the whole.
+pub(super) fn cut_end(text: &str, bytes: u64) -> String {
+    let most = limits::LOOKUP_BYTES - 64;
+    let mut from = text.len().saturating_sub(most);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    let end = text.get(from..).unwrap_or_default();
+    let end = if from == 0 { end } else { end.find('\n').and_then(|at| end.get(at + 1..)).unwrap_or(end) };
+    let kept = u64::try_from(end.len()).unwrap_or(u64::MAX);
+    if kept >= bytes { end.into() } else { format!("[last {kept} of {bytes} bytes]\n{end}") }
 }

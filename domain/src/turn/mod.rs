@@ -3,6 +3,7 @@
 mod command;
 mod event;
 mod look;
+mod look_jobs;
 mod service;
 mod stored;
 pub mod told;

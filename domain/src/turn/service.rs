@@ -6,6 +6,7 @@ use crate::{
     consent::{Answer, Answered, By, Grant, Outcome, Peer, Proposal},
     conversation::{Page, PageError, Paged, Part, history},
     ids::{ConversationId, GrantId, ItemId, ProposalId, TurnId},
+    job::JobService,
     judge::Judge,
     ports::{
         AnswerError, BeginError, Begun, Clock, Commands, Conversations, Grants, Legs, Live, NewTurn, Once,
@@ -58,6 +59,8 @@ pub struct ChatPorts {
     pub projects: Arc<ProjectService>,
     /// How to reach a Provider.
     pub providers: Arc<ProviderService>,
+    /// Jobs and Runs, which a model may read.
+    pub jobs: Arc<JobService>,
 }
 
 /// A question that a client sends.

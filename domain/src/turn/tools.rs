@@ -15,6 +15,15 @@ pub const LIST_PROJECTS: &str = "list_projects";
 /// Reads the directories in which commands may run.
 pub const LIST_WORKTREES: &str = "list_worktrees";
 
+/// Reads the Jobs that there are.
+pub const LIST_JOBS: &str = "list_jobs";
+/// Reads one Job with its Runs.
+pub const GET_JOB: &str = "get_job";
+/// Reads what a Job changed.
+pub const GET_JOB_DIFF: &str = "get_job_diff";
+/// Reads the end of a Run's log.
+pub const READ_RUN_LOG: &str = "read_run_log";
+
 const COMMAND: ToolParameter =
     ToolParameter { name: "command", description: "One command line, such as: grep -rn TODO src", required: true };
 const WORKDIR: ToolParameter = ToolParameter {
@@ -24,6 +33,16 @@ const WORKDIR: ToolParameter = ToolParameter {
 };
 const PROJECT: ToolParameter =
     ToolParameter { name: "project", description: "The name of a Project; all of them when left out", required: false };
+
+const STATE: ToolParameter = ToolParameter {
+    name: "state",
+    description: "pending, active, blocked, review, done or cancelled; all of them when left out",
+    required: false,
+};
+const JOB_ID: ToolParameter =
+    ToolParameter { name: "job_id", description: "The Job's id, such as j_7", required: true };
+const RUN_ID: ToolParameter =
+    ToolParameter { name: "run_id", description: "The Run's id, such as r_9", required: true };
 
 /// Returns the tools that are offered.
 #[must_use]
@@ -40,6 +59,29 @@ pub fn offered() -> Vec<ToolSpec> {
             description: "Lists the directories in which commands may run: path, Project and branch. Asks nobody."
                 .into(),
             parameters: &[PROJECT],
+        },
+        ToolSpec {
+            name: LIST_JOBS,
+            description:
+                "Lists Jobs of unattended Agents, newest first: id, state, title, attempts and why. Asks nobody.".into(),
+            parameters: &[PROJECT, STATE],
+        },
+        ToolSpec {
+            name: GET_JOB,
+            description: "Shows one Job: its Runs, how they ended, what was denied, which checks failed. Asks nobody."
+                .into(),
+            parameters: &[JOB_ID],
+        },
+        ToolSpec {
+            name: GET_JOB_DIFF,
+            description: "Shows what a Job changed against the commit that it began at. Asks nobody.".into(),
+            parameters: &[JOB_ID],
+        },
+        ToolSpec {
+            name: READ_RUN_LOG,
+            description: "Shows the end of a Run's log: what its Agent said and did, one JSON line each. Asks nobody."
+                .into(),
+            parameters: &[RUN_ID],
         },
     ]
 }

@@ -62,7 +62,8 @@ async fn exactly_the_closed_set_of_tools_is_offered() {
     assert_eq!(names.iter().filter(|name| **name == "run_command").count(), 1);
     for tool in &known {
         let acts = tool.name == "run_command";
-        assert!(acts || tool.name.starts_with("list_") || tool.name.starts_with("show_"), "{} only reads", tool.name);
+        let reads = ["list_", "get_", "read_"].iter().any(|prefix| tool.name.starts_with(prefix));
+        assert!(acts || reads, "{} only reads", tool.name);
         assert!(tool.parameters.iter().all(|p| !p.name.contains("consent") && !p.name.contains("allow")));
     }
 }
@@ -116,7 +117,8 @@ async fn a_tool_that_does_not_exist_is_answered_with_those_that_do() {
         let lookup = looked_up("read_file", arguments).await;
         assert_eq!(
             lookup.result,
-            "There is no tool `read_file`; there are run_command, list_projects, list_worktrees."
+            "There is no tool `read_file`; there are run_command, list_projects, list_worktrees, list_jobs, get_job, \
+             get_job_diff, read_run_log."
         );
         assert!(lookup.failed);
     }

@@ -12,6 +12,7 @@ use owl_domain::{
     consent::{Answer, Answered, Peer, Said as Says},
     conversation::{CommandItem, CommandOutcome, Conversation, ConversationState, Item, ItemBody},
     ids::{ConversationId, ProposalId, TurnId},
+    job::JobService,
     judge::Judge,
     ports::{
         AnswerError, Clock, Commands, Credential, CredentialSource, GitHome, Live, MockConversations, MockCredentials,
@@ -180,6 +181,7 @@ impl World {
             legs: self.legs.clone(),
             clock: self.clock.clone(),
             judge: Arc::new(judge),
+            jobs: Arc::new(JobService::mocked(projects.clone(), self.clock.clone())),
             projects,
             providers: Arc::new(self.providers()),
         };
