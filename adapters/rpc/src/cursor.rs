@@ -3,9 +3,11 @@
 
 mod chat;
 mod inbox;
+mod run;
 
 pub(crate) use chat::ChatFeed;
 pub(crate) use inbox::InboxFeed;
+pub(crate) use run::RunFeed;
 
 use crate::{
     caller::{Caller, Phase},
@@ -30,6 +32,8 @@ enum End {
     Lagged,
     /// Its Conversation was deleted.
     Deleted,
+    /// Its Run is over.
+    Finished,
     /// The server stops.
     Stopping,
     /// Nobody is left to be told.
@@ -118,6 +122,7 @@ fn last_words(end: End, conversation: Option<ConversationId>, next_after: i64) -
             return serde_json::to_string(&lagged).ok();
         }
         End::Deleted => "deleted",
+        End::Finished => "finished",
         End::Stopping => "stopping",
     };
     let name = "stream.closed";

@@ -1,6 +1,8 @@
 //! What a caller is told when a call fails: one table of kinds, and one exhaustive match per question that the domain
 //! answers. Internals stay in the log (D7).
 
+mod jobs;
+
 use crate::wire;
 use jsonrpsee::types::{ErrorCode, ErrorObjectOwned};
 use owl_domain::{

@@ -3,9 +3,11 @@
 use crate::{Api, Health, LiveTexts, Report, RpcEventText, samples, wire};
 use async_trait::async_trait;
 use owl_domain::{
+    account::AccountService,
     conversation::{ConversationService, ConversationState, Paged},
     gate::Confinement,
     ids::{ItemId, Seq},
+    job::{JobPorts, JobService},
     judge::Judge,
     ports::*,
     project::ProjectService,
@@ -114,6 +116,11 @@ pub(crate) struct Ports {
     pub(crate) configs: MockProviderConfigs,
     pub(crate) credentials: MockCredentials,
     pub(crate) legs: MockLegs,
+    pub(crate) jobs: MockJobs,
+    pub(crate) runs: MockRuns,
+    pub(crate) logs: MockRunLogs,
+    pub(crate) accounts: MockAccounts,
+    pub(crate) settings: MockAccountSettings,
 }
 
 impl Ports {
@@ -140,6 +147,11 @@ impl Ports {
             configs: MockProviderConfigs::new(),
             credentials: MockCredentials::new(),
             legs,
+            jobs: MockJobs::new(),
+            runs: MockRuns::new(),
+            logs: MockRunLogs::new(),
+            accounts: MockAccounts::new(),
+            settings: MockAccountSettings::new(),
         }
     }
 
@@ -168,6 +180,19 @@ impl Ports {
             Arc::new(self.configs),
             Arc::new(self.credentials),
         ));
+        let logs: Arc<dyn RunLogs> = Arc::new(self.logs);
+        let jobs = Arc::new(JobService::new(JobPorts {
+            jobs: Arc::new(self.jobs),
+            runs: Arc::new(self.runs),
+            logs: logs.clone(),
+            ..JobPorts::mocked(projects.clone(), clock.clone())
+        }));
+        let accounts = Arc::new(AccountService::new(
+            Arc::new(self.accounts),
+            Arc::new(self.settings),
+            Arc::new(MockCredentials::new()),
+            clock.clone(),
+        ));
         let (turns, proposals): (Arc<dyn Turns>, Arc<dyn Proposals>) = (Arc::new(self.turns), Arc::new(self.proposals));
         let (stored, legs): (Arc<dyn Conversations>, Arc<dyn Legs>) =
             (Arc::new(self.conversations), Arc::new(self.legs));
@@ -183,6 +208,7 @@ impl Ports {
             judge: judge.clone(),
             projects: projects.clone(),
             providers: providers.clone(),
+            jobs: jobs.clone(),
         };
         Arc::new(Api {
             chat: Arc::new(ChatService::new(chat, Duration::from_secs(3600))),
@@ -196,6 +222,10 @@ impl Ports {
             )),
             projects,
             providers,
+            accounts,
+            jobs,
+            logs,
+            stop: Arc::new(Never),
             judge,
             events: self.events,
             live: self.live,
@@ -203,6 +233,20 @@ impl Ports {
             system: system(),
             health: Arc::new(Well),
         })
+    }
+}
+
+/// Nothing stops a test's calls.
+struct Never;
+
+#[async_trait]
+impl Stop for Never {
+    fn is_stopped(&self) -> bool {
+        false
+    }
+
+    async fn stopped(&self) {
+        std::future::pending::<()>().await;
     }
 }
 

@@ -11,7 +11,7 @@ use owl_domain::{
     limits,
     ports::Once,
     provider::{ModelRef, Provider},
-    text::{ClientKey, ModelId, ProjectName},
+    text::{AccountName, ClientKey, ModelId, ProjectName},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -59,6 +59,11 @@ pub(super) fn id<T: FromStr>(what: &str, text: &str) -> Result<T, RpcError> {
 /// Reads the name of a Project, likewise.
 pub(super) fn project(text: &str) -> Result<ProjectName, RpcError> {
     ProjectName::new(text).map_err(|_| RpcError::not_found("project", text))
+}
+
+/// Reads the name of an Account, likewise.
+pub(super) fn account(text: &str) -> Result<AccountName, RpcError> {
+    AccountName::new(text).map_err(|_| RpcError::not_found("account", text))
 }
 
 /// Reads the id of a Conversation that is there.

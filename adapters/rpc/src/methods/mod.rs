@@ -1,5 +1,6 @@
 //! The methods of the API, one file per noun: parse, call the service, map the error. No rule of Owl's is here (D7).
 
+mod accounts;
 mod chat;
 mod commands;
 mod consent;
@@ -7,17 +8,25 @@ mod conversations;
 mod events;
 mod export;
 mod fields;
+mod jobs;
 mod policy;
 mod projects;
 mod providers;
+mod runs;
 mod system;
 
 pub use system::{Health, Report};
 
 use crate::{live::LiveTexts, table::Table, wire::System};
 use owl_domain::{
-    conversation::ConversationService, judge::Judge, ports::Clock, ports::Events, project::ProjectService,
-    provider::ProviderService, turn::ChatService,
+    account::AccountService,
+    conversation::ConversationService,
+    job::JobService,
+    judge::Judge,
+    ports::{Clock, Events, RunLogs, Stop},
+    project::ProjectService,
+    provider::ProviderService,
+    turn::ChatService,
 };
 use std::sync::Arc;
 
@@ -31,6 +40,14 @@ pub struct Api {
     pub projects: Arc<ProjectService>,
     /// Providers and their models.
     pub providers: Arc<ProviderService>,
+    /// Accounts and what their Agents are allowed.
+    pub accounts: Arc<AccountService>,
+    /// Jobs and Runs.
+    pub jobs: Arc<JobService>,
+    /// Runs' logs.
+    pub logs: Arc<dyn RunLogs>,
+    /// Ends what a call does that takes long when the daemon stops.
+    pub stop: Arc<dyn Stop>,
     /// The gate with its facts.
     pub judge: Arc<Judge>,
     /// Stored events.
@@ -58,6 +75,9 @@ pub fn table(api: &Arc<Api>) -> Table {
     policy::add(&mut table, api);
     commands::add(&mut table, api);
     providers::add(&mut table, api);
+    accounts::add(&mut table, api);
+    jobs::add(&mut table, api);
+    runs::add(&mut table, api);
     table
 }
 

@@ -82,7 +82,14 @@ pub(super) fn add(table: &mut Table, api: &Arc<Api>) {
     table.change("projects.remove", summary, errors, move |_, given: ProjectParams| {
         let api = at.clone();
         async move {
-            if !api.projects.remove(fields::project(&given.project)?).await? {
+            let name = fields::project(&given.project)?;
+            let by: Vec<String> = api.jobs.needing(&name).await?.iter().map(ToString::to_string).collect();
+            if !by.is_empty() {
+                let message = format!("the Project `{name}` is needed by {}", by.join(", "));
+                let data = serde_json::json!({ "what": "project", "name": given.project, "by": by });
+                return Err(RpcError::new(&error::IN_USE, message, data));
+            }
+            if !api.projects.remove(name).await? {
                 return Err(RpcError::not_found("project", given.project));
             }
             Ok(RemovedProject { project: given.project, removed: true })

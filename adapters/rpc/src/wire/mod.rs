@@ -1,6 +1,7 @@
 //! Every object of the API as it stands on the wire, made from the domain by hand: the wire changes only on purpose
 //! (D7). Nothing here decides anything.
 
+mod account;
 mod command;
 mod conversation;
 mod event;
@@ -10,10 +11,12 @@ pub(crate) mod names;
 mod project;
 mod proposal;
 mod provider;
+mod run_event;
 mod stream;
 mod system;
 mod turn;
 
+pub use account::*;
 pub use command::*;
 pub use conversation::*;
 pub use event::*;
@@ -22,10 +25,12 @@ pub use job::*;
 pub use project::*;
 pub use proposal::*;
 pub use provider::*;
+pub(crate) use run_event::*;
 pub(crate) use stream::*;
 pub use system::*;
 pub use turn::*;
 
+use job::ignored;
 use owl_domain::conversation::Paged;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;

@@ -4,7 +4,7 @@ use owl_domain::{
     consent::Outcome,
     conversation::{CommandEnd, CommandOutcome, ConversationState, Part},
     gate::{Confinement, DenialKind},
-    job::{JobState, Outcome as RunOutcome},
+    job::{JobState, Outcome as RunOutcome, VerificationState},
     provider::{Provider, TurnErrorKind},
     turn::OnConsent,
 };
@@ -97,4 +97,10 @@ lists! {
     run_outcome_or_null = one_of_or_null(RunOutcome::ALL.map(RunOutcome::name));
     /// Why a stream ended.
     closed_reason = one_of(["stopping", "deleted"]);
+    /// What judges a Run's work.
+    verification_kind = one_of(["check", "agent"]);
+    /// What it said.
+    verification_state = one_of(VerificationState::ALL.map(VerificationState::name));
+    /// Why a stream of a Run ended.
+    run_closed_reason = one_of(["stopping", "finished"]);
 }
