@@ -89,6 +89,21 @@ impl Places {
         self.state.join("git")
     }
 
+    /// Accounts' directories.
+    pub(crate) fn accounts(&self) -> PathBuf {
+        self.data.join("accounts")
+    }
+
+    /// Jobs' worktrees.
+    pub(crate) fn worktrees(&self) -> PathBuf {
+        self.data.join("worktrees")
+    }
+
+    /// Where Verifiers leave their verdicts.
+    pub(crate) fn verdicts(&self) -> PathBuf {
+        self.state.join("verdicts")
+    }
+
     pub(crate) fn lock(&self) -> PathBuf {
         self.data.join("daemon.lock")
     }

@@ -41,7 +41,7 @@ pub(super) fn system(composed: &Composed, config: &Config, places: &Places) -> S
         instance: uuid::Uuid::new_v4().simple().to_string(),
         pid: std::process::id(),
         started_at: composed.clock.now().to_string(),
-        features: vec!["lines", "http", "websocket", "subscriptions", "consent"],
+        features: vec!["lines", "http", "websocket", "subscriptions", "consent", "jobs"],
         confinement: SystemConfinement {
             kind: wall.confinement.name(),
             landlock_abi: wall.landlock_abi,

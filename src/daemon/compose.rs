@@ -1,6 +1,9 @@
 //! Builds the adapters and the services: the one list of concrete types (D1).
 
-use super::legs::LegRunner;
+use super::{
+    legs::LegRunner,
+    unattended::{self, Unattended},
+};
 use crate::config::{
     daemon::{Config, CredentialStore},
     places::Places,
@@ -19,7 +22,7 @@ use owl_domain::{
     turn::{ChatPorts, ChatService},
 };
 use owl_files::HostPaths;
-use owl_git::GitRepositories;
+use owl_git::{GitJobs, GitRepositories};
 use owl_process::{HostCommands, Spawner};
 use owl_providers::{HttpProviders, Pace};
 use owl_rpc::{LiveTexts, RpcEventText};
@@ -41,6 +44,7 @@ pub(crate) struct Composed {
     pub(crate) commands: Arc<HostCommands>,
     pub(crate) live: Arc<LiveTexts>,
     pub(crate) legs: Arc<LegRunner>,
+    pub(crate) unattended: Unattended,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
@@ -62,17 +66,36 @@ pub(crate) async fn compose(config: &Config, places: &Places) -> anyhow::Result<
     // Without a git of the system every call says that it could not be started, and commands that it is not installed.
     let git = commands.program(Program::Git).map_or_else(|| AbsPath::new("/usr/bin/git"), Ok)?;
     let state = AbsPath::new(places.state.to_string_lossy())?;
-    let repositories: Arc<dyn Repositories> = Arc::new(GitRepositories::new(spawner, &git, &state));
+    let git = Arc::new(GitRepositories::new(spawner.clone(), &git, &state));
+    let repositories: Arc<dyn Repositories> = git.clone();
     let paths: Arc<dyn Paths> = Arc::new(HostPaths::new());
     let terms: Arc<dyn Terms> = Arc::new(BaseTerms::new(repositories.clone()));
-    let projects = ProjectService::new(store.projects(), repositories.clone(), paths.clone(), terms, clock.clone());
-    let projects = Arc::new(projects.keeping_out_of(own_directories(places)));
+    let projects =
+        ProjectService::new(store.projects(), repositories.clone(), paths.clone(), terms.clone(), clock.clone());
+    let worktrees = AbsPath::new(places.worktrees().canonicalize()?.to_string_lossy())?;
+    let projects = projects.keeping_out_of(own_directories(places)).with_worktrees_in(worktrees.clone());
+    let projects = Arc::new(projects);
+    let credentials = credentials(config, places)?;
 
     let asked: Arc<dyn Providers> = Arc::new(HttpProviders::new(clock.clone(), Pace::EARNEST));
-    let providers = Arc::new(ProviderService::new(asked, store.provider_configs(), credentials(config, places)?));
+    let providers = Arc::new(ProviderService::new(asked, store.provider_configs(), credentials.clone()));
     let judge = Arc::new(Judge::new(paths, repositories, commands.clone(), projects.clone()));
     let live = Arc::new(LiveTexts::new());
     let legs = Arc::new(LegRunner::new());
+    let unattended = unattended::compose(
+        config,
+        places,
+        unattended::Shared {
+            store: &store,
+            directory: AbsPath::new(places.accounts().to_string_lossy())?,
+            spawner,
+            jobs: Arc::new(GitJobs::new(git, worktrees)),
+            terms,
+            credentials,
+            projects: projects.clone(),
+            clock: clock.clone(),
+        },
+    );
     let ports = ChatPorts {
         turns: store.turns(),
         proposals: store.proposals(),
@@ -85,6 +108,7 @@ pub(crate) async fn compose(config: &Config, places: &Places) -> anyhow::Result<
         judge: judge.clone(),
         projects: projects.clone(),
         providers: providers.clone(),
+        jobs: unattended.jobs.clone(),
     };
     let chat = Arc::new(ChatService::new(ports, config.consent_window));
     let woken: Arc<dyn Legs> = legs.clone();
@@ -96,7 +120,7 @@ pub(crate) async fn compose(config: &Config, places: &Places) -> anyhow::Result<
         woken,
         clock.clone(),
     ));
-    Ok(Composed { store, chat, conversations, projects, providers, judge, commands, live, legs, clock })
+    Ok(Composed { store, chat, conversations, projects, providers, judge, commands, live, legs, unattended, clock })
 }
 
 /// Owl's own directories, resolved: no Project may hold one.

@@ -30,10 +30,10 @@ use tokio::{
     time::{timeout, timeout_at},
 };
 
-/// The whole stop takes less than five seconds (D4): legs and the commands that they run get most of it, and calls that
-/// run get what is left.
+/// The whole stop takes less than five seconds (D4): legs with the commands and Agents that they run get most of it, and
+/// calls that run get what is left. An Agent gets its SIGKILL after three of them.
 const STOP_WITHIN: Duration = Duration::from_millis(4_500);
-const LEGS_WITHIN: Duration = Duration::from_secs(3);
+const LEGS_WITHIN: Duration = Duration::from_secs(4);
 
 /// Runs the daemon in the foreground until it is told to stop.
 ///
@@ -76,12 +76,15 @@ impl Running {
     /// Says what could not be used and why; nothing listens then.
     pub(crate) async fn start(config: &Config, places: Places) -> anyhow::Result<Self> {
         owl_rpc::check_length(&places.socket)?;
-        for directory in [&places.data, &places.state, &places.logs(), &places.git()] {
+        for directory in
+            [&places.data, &places.state, &places.logs(), &places.git(), &places.accounts(), &places.worktrees()]
+        {
             owl_files::create_dir(directory)?;
         }
         let lock = DataLock::take(&places.lock())?;
         let composed = compose::compose(config, &places).await?;
         composed.chat.recover().await?;
+        composed.unattended.jobs.recover().await?;
         let api = Arc::new(api(&composed, config, &places));
         let listening = owl_rpc::Config {
             socket: places.socket.clone(),
@@ -89,6 +92,7 @@ impl Running {
             limits: owl_rpc::Limits { connections: about::connections(), ..owl_rpc::Limits::default() },
         };
         let server = Server::start(listening, owl_rpc::table(&api))?;
+        composed.unattended.legs.start(composed.unattended.jobs.clone());
         let timer = composed.legs.start(composed.chat.clone(), composed.clock.clone());
         tokio::spawn(learn_models(composed.providers.clone()));
         tracing::info!(socket = %places.socket.display(), "listening");
@@ -99,8 +103,9 @@ impl Running {
     pub(crate) async fn stop(self) {
         self.server.refuse();
         let deadline = tokio::time::Instant::now() + STOP_WITHIN;
-        // Subscribers see how their Turns ended before they are told that the daemon stops.
-        let ended = timeout(LEGS_WITHIN, self.composed.legs.stop()).await.is_ok();
+        // Subscribers see how their Turns and Runs ended before they are told that the daemon stops.
+        let (turns, runs) = (self.composed.legs.stop(), self.composed.unattended.legs.stop());
+        let ended = timeout(LEGS_WITHIN, async { tokio::join!(turns, runs) }).await.is_ok();
         let told = timeout_at(deadline, self.server.stop()).await.is_ok();
         if !ended || !told {
             tracing::warn!("something did not end in time; it is told as interrupted after the next start");
@@ -127,7 +132,7 @@ impl Health for DaemonHealth {
             turns_running: store.turns_running,
             turns_waiting: store.turns_waiting,
             commands_running: u64::try_from(self.commands.running()).unwrap_or(u64::MAX),
-            runs_active: 0,
+            runs_active: store.runs_active,
         }
     }
 }
@@ -140,6 +145,10 @@ fn api(composed: &Composed, config: &Config, places: &Places) -> Api {
         conversations: composed.conversations.clone(),
         projects: composed.projects.clone(),
         providers: composed.providers.clone(),
+        accounts: composed.unattended.accounts.clone(),
+        jobs: composed.unattended.jobs.clone(),
+        logs: composed.unattended.logs.clone(),
+        stop: composed.unattended.legs.stopping(),
         judge: composed.judge.clone(),
         events: composed.store.events(),
         live: composed.live.clone(),

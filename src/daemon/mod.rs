@@ -4,4 +4,6 @@ mod about;
 pub(crate) mod compose;
 pub(crate) mod legs;
 pub(crate) mod lifecycle;
+pub(crate) mod run_legs;
 pub(crate) mod telemetry;
+mod unattended;
