@@ -1,7 +1,10 @@
 //! Repositories that name a program, a file outside or another repository wherever git would take one: whatever the gate
 //! allows runs nothing of it, reads nothing of it, writes nothing and ends. Under both walls, and under the gate alone.
 
-use crate::lines::{Daemons, daemon, fault, run, verdicts};
+use crate::{
+    lines::{Daemons, daemon, fault, run, verdicts},
+    support::{allow, ask, command, conversation, proposal},
+};
 use owl_testkit::repo::{Hostile, Snapshot};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -252,5 +255,28 @@ async fn objects_are_borrowed_only_from_a_registered_project() {
         let items = run_unharmed(&daemons, &hostile, &borrower, &["git log --oneline", "git show"]).await;
         assert_eq!(items.values().filter_map(fault).collect::<Vec<_>>(), Vec::<String>::new());
         assert!(stdout(&items["git show"]).contains("+two\n"), "{}", items["git show"]);
+    }
+}
+
+#[tokio::test]
+async fn what_git_waits_for_in_a_tree_ends_when_somebody_stops_it() {
+    let hostile = Hostile::with_history();
+    fs::create_dir(hostile.root().join("sub")).unwrap();
+    fs::write(hostile.root().join("sub/file"), "").unwrap();
+    let fifo = hostile.root().join("sub/.gitignore");
+    nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    for yaml in WALLS {
+        let daemons = daemon_for(&hostile, yaml).await;
+        let mut client = daemons.daemon.connect().await;
+        let id = conversation(&mut client, hostile.root().to_str().unwrap()).await;
+        ask(&mut client, &id, &["git status"]).await;
+        let shown = proposal(&mut client).await;
+        allow(&mut client, &shown).await;
+        let started = client.event_of("command.started").await;
+        client.ok("chat.cancel", json!({ "conversation_id": id })).await;
+        let item = command(&mut client).await;
+        assert_eq!(item["result"]["ended_by"], "cancel", "{item}");
+        client.event_of("turn.finished").await;
+        assert!(!Path::new(&format!("/proc/{}", started["pid"])).exists());
     }
 }

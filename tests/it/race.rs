@@ -3,13 +3,17 @@
 //! the gate alone such a swap is followed, between the last look and the program's open: `SECURITY.md` says so.
 #![cfg(target_os = "linux")]
 
-use crate::lines::{daemon, has_the_wall, run};
+use crate::{
+    lines::{daemon, has_the_wall, run},
+    support::{allow, ask, command, conversation, proposal},
+};
 use owl_testkit::repo::{CANARY, TempRepo};
 use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
 use std::{
     fs,
     os::unix::fs::symlink,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -104,5 +108,58 @@ async fn an_operand_that_is_swapped_while_commands_run_is_never_followed_out() {
     for (line, item) in items.iter().filter(|(line, item)| line.starts_with("wc") && item["outcome"] == "ran") {
         let counted = item["result"]["stdout"]["head"].as_str().unwrap();
         assert!(counted.is_empty() || counted.starts_with("1 "), "{line} counted the secret: {counted}");
+    }
+}
+
+/// Something that is done to a workdir between a Proposal and its answer.
+type Change = fn(&TempRepo);
+
+/// What is shown, what changes then, and the kind of the second pass's Denial.
+const CHANGES: [(&str, Change, &str); 7] = [
+    (
+        "cat mine.txt",
+        |repo| instead(repo, "mine.txt", |path| symlink("../outside/secret.txt", path).unwrap()),
+        "path_outside",
+    ),
+    ("cat mine.txt", |repo| instead(repo, "mine.txt", |path| symlink(".git/config", path).unwrap()), "path_git"),
+    ("cat mine.txt", |repo| instead(repo, "mine.txt", make_fifo), "path_special"),
+    ("git log side", |repo| repo.write("side", "now it is a path"), "changed"),
+    ("grep -rn mine .", |repo| repo.write("bare/HEAD", "x"), "changed"),
+    ("git status", |repo| instead(repo, ".git", |path| symlink("../outside/.git", path).unwrap()), "workdir"),
+    ("ls", |repo| instead(repo, "", |path| symlink("outside", path).unwrap()), "workdir"),
+];
+
+fn make_fifo(path: &Path) {
+    nix::unistd::mkfifo(path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+}
+
+/// Puts something else where a name stands.
+fn instead(repo: &TempRepo, name: &str, make: fn(&Path)) {
+    let path = if name.is_empty() { repo.root().to_path_buf() } else { repo.root().join(name) };
+    fs::rename(&path, repo.beside("as-it-was")).unwrap();
+    make(&path);
+}
+
+#[tokio::test]
+async fn what_became_something_else_since_it_was_shown_is_not_run() {
+    for (line, change, kind) in CHANGES {
+        let repo = TempRepo::new();
+        repo.commit_file("mine.txt", "mine\n");
+        repo.git(["branch", "side"]);
+        // With a head it is a bare repository, which a search leaves out.
+        repo.write("bare/objects/x", "mine\n");
+        repo.write("bare/refs/x", "mine\n");
+        fs::create_dir(repo.beside("outside")).unwrap();
+        fs::write(repo.beside("outside").join("secret.txt"), CANARY).unwrap();
+        let daemons = daemon("sandbox: off\n", &[], &[repo.root()]).await;
+        let mut client = daemons.daemon.connect().await;
+        let id = conversation(&mut client, repo.root().to_str().unwrap()).await;
+        ask(&mut client, &id, &[line]).await;
+        let shown = proposal(&mut client).await;
+        change(&repo);
+        allow(&mut client, &shown).await;
+        let item = command(&mut client).await;
+        assert_eq!((&item["outcome"], &item["result"]), (&json!("gate_denied"), &Value::Null), "{line}: {item}");
+        assert_eq!(item["denial"]["kind"], kind, "{line}: {item}");
     }
 }
