@@ -1,6 +1,8 @@
 //! A Run as it is stored, and [`StoredRun::next`]: the pure heart that says what is due (D22).
 
-use super::{AgentEnded, Check, Job, Outcome, Run, RunEnding, RunState, Terms, VerificationKind, verdict};
+use super::{
+    AgentEnded, AgentEndedBy, Check, Job, Outcome, Run, RunEnding, RunState, Terms, VerificationKind, verdict,
+};
 use alloc::string::String;
 
 /// A Run with all that happened in it.
@@ -66,6 +68,10 @@ impl StoredRun {
     }
 
     fn judge(&self, ended: &AgentEnded) -> RunStep {
+        // Nobody cancelled it, so it was the daemon that stopped: what is half done is not judged.
+        if ended.ended_by == AgentEndedBy::Stopped {
+            return RunStep::Close(interrupted());
+        }
         if let Some(reason) = verdict::of_agent(ended, &self.run.denials) {
             return blocked(reason);
         }
