@@ -183,3 +183,6 @@ fn id<T: core::str::FromStr>(arguments: &[(String, Argument)], wanted: &str, new
         Some((_, Argument::Other(kind))) => Err(Found::Failed(format!("`{wanted}` must be an id, and is {kind}."))),
     }
 }
+
+#[cfg(test)]
+mod tests;
