@@ -6,6 +6,7 @@
     reason = "a test that cannot go on says so and ends"
 )]
 
+mod agents;
 mod architecture;
 mod chat;
 mod cli;

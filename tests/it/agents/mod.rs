@@ -1,0 +1,7 @@
+//! Unattended Agents end to end (ADR-0035): the built daemon, its socket and command line, and the strict stub agent.
+
+mod bench;
+mod ends;
+mod grants;
+mod jobs;
+mod seeding;
