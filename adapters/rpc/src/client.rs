@@ -165,7 +165,10 @@ impl Client {
     async fn open(path: &Path, observer: Option<Observer>) -> Result<Self, ConnectError> {
         check_length(path).map_err(ConnectError::TooLong)?;
         let stream = UnixStream::connect(path).await.map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => ConnectError::NoDaemon(path.into()),
+            // Reset: the daemon closed its socket while this client stood in line for it.
+            io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset => {
+                ConnectError::NoDaemon(path.into())
+            }
             _ => ConnectError::Io { path: path.into(), source },
         })?;
         let (read, write) = stream.into_split();
