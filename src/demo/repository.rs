@@ -78,6 +78,6 @@ impl Stop for Never {
     }
 
     async fn stopped(&self) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }

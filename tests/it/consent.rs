@@ -142,7 +142,7 @@ async fn proposals_of_one_turn_are_independent_and_the_model_is_asked_once_all_h
     let third = proposal(&mut world.client).await;
     world.client.ok("consent.answer", json!({ "proposal_id": second["id"], "decision": "deny" })).await;
     allow(&mut world.client, &third).await;
-    let mut done = vec![command(&mut world.client).await, command(&mut world.client).await];
+    let mut done = [command(&mut world.client).await, command(&mut world.client).await];
     done.sort_by_key(|item| item["seq"].as_i64());
     assert_eq!((&done[0]["outcome"], &done[1]["outcome"]), (&json!("denied"), &json!("ran")));
     let now = world.client.ok("conversations.get", json!({ "conversation_id": c })).await;

@@ -10,10 +10,10 @@ use std::{
 };
 
 /// Everything about a file that writing to it would change.
-fn identity(path: &Path) -> (Vec<u8>, u64, u32, (i64, i64), (i64, i64)) {
+fn identity(path: &Path) -> (Vec<u8>, u64, u32, [i64; 4]) {
     let there = fs::metadata(path).unwrap();
-    let times = ((there.mtime(), there.mtime_nsec()), (there.ctime(), there.ctime_nsec()));
-    (fs::read(path).unwrap(), there.ino(), there.mode(), times.0, times.1)
+    let times = [there.mtime(), there.mtime_nsec(), there.ctime(), there.ctime_nsec()];
+    (fs::read(path).unwrap(), there.ino(), there.mode(), times)
 }
 
 #[tokio::test]
