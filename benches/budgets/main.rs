@@ -2,7 +2,6 @@
 //! prints one table and exits 1 when a row is over its budget. Never a test: a busy machine says nothing about the code.
 #![expect(
     clippy::unwrap_used,
-    clippy::panic,
     clippy::print_stdout,
     reason = "a bench stops at what cannot be, and prints what it measured"
 )]
