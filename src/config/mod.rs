@@ -28,9 +28,20 @@ mod tests {
 
     #[test]
     fn the_readmes_configuration_is_one_that_is_read() {
-        let readme = include_str!("../../README.md");
-        let yaml = readme.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+        let yaml = of_the_readme("consent:");
         let read = super::daemon::parse(std::path::Path::new("config.yaml"), yaml);
         assert_eq!(read, Ok(super::daemon::Config::default()));
+    }
+
+    #[test]
+    fn the_readmes_project_file_is_one_that_is_read() {
+        let terms = super::project::read_example(of_the_readme("checks:"));
+        assert_eq!((terms.checks.len(), terms.verification_agent), (1, true));
+    }
+
+    /// The block of YAML that says this.
+    fn of_the_readme(what: &str) -> &'static str {
+        let blocks = include_str!("../../README.md").split("```yaml\n").skip(1);
+        blocks.filter_map(|rest| rest.split("```").next()).find(|yaml| yaml.contains(what)).unwrap()
     }
 }

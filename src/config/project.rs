@@ -246,6 +246,12 @@ fn is_near_miss(path: &str) -> bool {
     near && (directory.is_empty() || directory == ".config")
 }
 
+/// Reads an example of the documentation.
+#[cfg(test)]
+pub(super) fn read_example(text: &str) -> job::Terms {
+    read(Path::new(".coding-owl.yaml"), text, CommitId::new("a".repeat(40)).unwrap()).unwrap()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
