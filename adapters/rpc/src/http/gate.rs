@@ -1,6 +1,7 @@
 //! A stream that is not read while as many calls of its connection are under way as may be: what a client sends too
-//! much waits in the client, not here. It is cut when the server's time is over, and it is closed so that a peer which
-//! still writes can read what it was told (D7).
+//! much waits in the client, not here. A client that leaves has done so only when what it sent last has begun. The stream
+//! is cut when the server's time is over, and it is closed so that a peer which still writes can read what it was told
+//! (D7).
 
 use futures_util::task::AtomicWaker;
 use std::{
@@ -17,7 +18,7 @@ use std::{
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::UnixStream,
-    time::{Sleep, sleep},
+    time::{Instant, Sleep, sleep, sleep_until},
 };
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
@@ -56,17 +57,40 @@ impl Drop for Call {
 /// How long a peer that was answered may go on writing before it is cut.
 const LINGERS: Duration = Duration::from_secs(1);
 
+/// How long after its last bytes a client that leaves is taken to be there. Hyper and jsonrpsee drop a call whose client
+/// is gone before they first look at it, and an answer that was sent has to take effect.
+const LEAVES_AFTER: Duration = Duration::from_secs(2);
+
 /// The connection's stream.
 pub(crate) struct Gated {
     stream: UnixStream,
     in_flight: Arc<InFlight>,
     cut: Pin<Box<WaitForCancellationFutureOwned>>,
     lingering: Option<Pin<Box<Sleep>>>,
+    /// When the client's last bytes came.
+    last_bytes: Instant,
+    /// Until when the end of what the client says is kept back.
+    leaving: Option<Pin<Box<Sleep>>>,
 }
 
 impl Gated {
     pub(crate) fn new(stream: UnixStream, in_flight: Arc<InFlight>, cut: CancellationToken) -> Self {
-        Self { stream, in_flight, cut: Box::pin(cut.cancelled_owned()), lingering: None }
+        let cut = Box::pin(cut.cancelled_owned());
+        Self { stream, in_flight, cut, lingering: None, last_bytes: Instant::now(), leaving: None }
+    }
+
+    /// Waits until a client that has left may be seen to be gone.
+    fn poll_left(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let until = self.last_bytes + LEAVES_AFTER;
+        self.leaving.get_or_insert_with(|| Box::pin(sleep_until(until))).as_mut().poll(cx)
+    }
+
+    /// Takes what is written to a client that has only just left for written: nobody reads it either way.
+    fn written(&self, wrote: Poll<io::Result<usize>>, length: usize) -> Poll<io::Result<usize>> {
+        match wrote {
+            Poll::Ready(Err(_)) if self.last_bytes.elapsed() < LEAVES_AFTER => Poll::Ready(Ok(length)),
+            other => other,
+        }
     }
 
     fn poll_cut(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
@@ -87,14 +111,22 @@ impl AsyncRead for Gated {
                 return Poll::Pending;
             }
         }
-        Pin::new(&mut self.stream).poll_read(cx, into)
+        let before = into.filled().len();
+        let read = ready!(Pin::new(&mut self.stream).poll_read(cx, into));
+        if into.filled().len() > before {
+            self.last_bytes = Instant::now();
+        } else {
+            ready!(self.poll_left(cx));
+        }
+        Poll::Ready(read)
     }
 }
 
 impl AsyncWrite for Gated {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.poll_cut(cx)?;
-        Pin::new(&mut self.stream).poll_write(cx, bytes)
+        let wrote = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.written(wrote, bytes.len())
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -128,7 +160,8 @@ impl AsyncWrite for Gated {
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         self.poll_cut(cx)?;
-        Pin::new(&mut self.stream).poll_write_vectored(cx, parts)
+        let wrote = Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
+        self.written(wrote, parts.iter().map(|part| part.len()).sum())
     }
 
     fn is_write_vectored(&self) -> bool {
