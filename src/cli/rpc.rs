@@ -3,6 +3,7 @@
 use super::{Failed, Out, socket};
 use crate::config::places::Places;
 use clap::Args;
+use owl_rpc::ClientError;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -39,12 +40,27 @@ pub(super) async fn run(command: Rpc, places: &Places, out: &mut Out) -> Result<
 /// that was printed; it ends when the daemon says that what it watches is over.
 async fn follow(places: &Places, method: &str, mut params: Value, out: &mut Out) -> Result<(), Failed> {
     let mut client = socket::connect(places).await?;
+    let mut has_begun = false;
     loop {
-        let mut events = client.subscribe(method, params.clone()).await.map_err(|error| socket::failed(&error))?;
+        let mut events = match client.subscribe(method, params.clone()).await {
+            Ok(events) => events,
+            // It began before, and this daemon is going, or has no room right now.
+            Err(error) if has_begun && may_go_well_later(&error) => {
+                tokio::time::sleep(RECONNECT).await;
+                client = again(places).await?;
+                continue;
+            }
+            Err(error) => return Err(socket::failed(&error)),
+        };
+        has_begun = true;
         while let Some(event) = events.next().await {
-            for (member, resumed_by) in
-                [("seq", "after_seq"), ("next_offset", "after_offset"), ("next_after", "after_seq")]
-            {
+            // Up to date is a number, too: without it, what comes before the first event of a new connection is missed.
+            for (member, resumed_by) in [
+                ("seq", "after_seq"),
+                ("last_seq", "after_seq"),
+                ("next_offset", "after_offset"),
+                ("next_after", "after_seq"),
+            ] {
                 if let Some(number) = event[member].as_i64() {
                     params[resumed_by] = number.into();
                 }
@@ -59,6 +75,13 @@ async fn follow(places: &Places, method: &str, mut params: Value, out: &mut Out)
             }
         }
         client = again(places).await?;
+    }
+}
+
+fn may_go_well_later(error: &ClientError) -> bool {
+    match error {
+        ClientError::Closed => true,
+        ClientError::Rpc(error) => error.data.as_ref().is_some_and(|data| data["retryable"] == true),
     }
 }
 
