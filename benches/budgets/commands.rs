@@ -25,7 +25,7 @@ pub(crate) fn rows(report: &mut Report) {
         }
         let daemon = Daemon::start(owl(), &home).await;
         let mut client = daemon.connect().await;
-        client.watch = None;
+        client.unchecked();
         let project = client.ok("projects.add", json!({ "path": repo.root() })).await;
         let model = json!({ "provider": "demo", "id": "tour" });
         let made = client.ok("conversations.create", json!({ "workdir": project["path"], "model": model })).await;

@@ -176,6 +176,16 @@ pub struct ByteServer {
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
+    /// Chooses the script by the request; the next one of the list when there is none.
+    answers: Option<Answers>,
+}
+
+struct Answers(Box<dyn Fn(&Recorded) -> Script + Send + Sync>);
+
+impl std::fmt::Debug for Answers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Answers")
+    }
 }
 
 #[derive(Debug, Default)]
@@ -189,10 +199,19 @@ struct State {
 impl ByteServer {
     /// Listens on a free port of loopback.
     pub fn start(scripts: impl IntoIterator<Item = Script>) -> Self {
+        Self::listen(scripts.into_iter().collect(), None)
+    }
+
+    /// Listens likewise; each request gets the script that this makes of it.
+    pub fn answering(answers: impl Fn(&Recorded) -> Script + Send + Sync + 'static) -> Self {
+        Self::listen(Vec::new(), Some(Answers(Box::new(answers))))
+    }
+
+    fn listen(scripts: Vec<Script>, answers: Option<Answers>) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback has a free port");
         let address = listener.local_addr().expect("the listener has an address");
-        let state = State { scripts: scripts.into_iter().collect(), ..State::default() };
-        let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
+        let state = State { scripts, ..State::default() };
+        let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new(), answers });
         let accepting = Arc::clone(&shared);
         thread::spawn(move || {
             while let Ok((connection, _)) = listener.accept() {
@@ -277,9 +296,13 @@ impl Shared {
     }
 
     fn script_for(&self, request: Recorded) -> Script {
+        let answer = self.answers.as_ref().map(|Answers(answer)| answer(&request));
         let mut state = lock(&self.state);
         state.recorded.push(request);
         self.changed.notify_all();
+        if let Some(answer) = answer {
+            return answer;
+        }
         match state.scripts.len() {
             0 => Script::new(),
             1 => state.scripts.first().cloned().unwrap_or_default(),

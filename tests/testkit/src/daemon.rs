@@ -3,9 +3,10 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so and ends")]
 
+use crate::{Contract, contract, follow::Follow};
 use serde_json::{Value, json};
 use std::{
-    collections::VecDeque,
+    collections::{HashMap, VecDeque},
     path::{Path, PathBuf},
     process::{ExitStatus, Stdio},
     time::Duration,
@@ -22,7 +23,7 @@ use tokio::{
 };
 
 /// How long anything may take before a test gives up: far more than it needs, so that a busy machine fails nothing.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A home with all of Owl's directories below it.
 pub struct Home {
@@ -163,15 +164,20 @@ impl Daemon {
     }
 }
 
-/// A client of the socket, in lines.
+/// A client of the socket, in lines. Holds everything that it sees against the contract, unless it is told not to.
 pub struct Client {
     write: OwnedWriteHalf,
     lines: tokio::io::Lines<BufReader<OwnedReadHalf>>,
     next_id: u64,
     events: VecDeque<Value>,
-    /// Called with each method and its answer, and with each event, so that a test can hold them against the schema.
-    pub watch: Option<Box<dyn FnMut(Seen<'_>) + Send>>,
+    contract: Option<&'static Contract>,
+    following: HashMap<String, Follow>,
+    /// Called with each method and its answer, and with each event.
+    pub watch: Option<Watch>,
 }
+
+/// Is shown what a client sees.
+pub type Watch = Box<dyn FnMut(Seen<'_>) + Send>;
 
 /// What a client saw.
 #[derive(Debug, Clone, Copy)]
@@ -189,12 +195,30 @@ impl Client {
     pub async fn connect(socket: &Path) -> Self {
         let (read, write) = UnixStream::connect(socket).await.unwrap().into_split();
         let lines = BufReader::new(read).lines();
-        Self { write, lines, next_id: 1, events: VecDeque::new(), watch: None }
+        Self {
+            write,
+            lines,
+            next_id: 1,
+            events: VecDeque::new(),
+            contract: Some(contract()),
+            following: HashMap::new(),
+            watch: None,
+        }
+    }
+
+    /// Holds nothing that it sees against the contract any more: for measuring, where this client's time would count.
+    pub fn unchecked(&mut self) {
+        self.contract = None;
     }
 
     /// Sends bytes as they are.
     pub async fn send_raw(&mut self, bytes: &[u8]) {
         self.write.write_all(bytes).await.unwrap();
+    }
+
+    /// Ends what this client says; it still hears.
+    pub async fn half_close(&mut self) {
+        self.write.shutdown().await.unwrap();
     }
 
     /// Returns the next line as it came; none when the daemon closed the connection.
@@ -204,28 +228,38 @@ impl Client {
 
     /// Makes a call: its result, or its error object.
     pub async fn call(&mut self, method: &str, params: Value) -> Result<Value, Value> {
+        let answer = self.attempt(method, params).await;
+        answer.unwrap_or_else(|| panic!("the daemon closed instead of answering {method}"))
+    }
+
+    /// Makes a call to a daemon that may be killed; none when the connection ended before its answer.
+    pub async fn attempt(&mut self, method: &str, params: Value) -> Option<Result<Value, Value>> {
         let id = self.next_id;
         self.next_id += 1;
         let line = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
-        self.send_raw(format!("{line}\n").as_bytes()).await;
+        self.write.write_all(format!("{line}\n").as_bytes()).await.ok()?;
         loop {
-            let line = self.line().await.unwrap_or_else(|| panic!("the daemon closed instead of answering {method}"));
-            let mut message: Value = serde_json::from_str(&line).unwrap();
-            if message["id"] == json!(id) {
-                return match message.get_mut("error") {
-                    Some(error) => {
-                        let error = error.take();
-                        self.saw(Seen::Error(method, &error));
-                        Err(error)
-                    }
-                    None => {
-                        let result = message["result"].take();
-                        self.saw(Seen::Result(method, &result));
-                        Ok(result)
-                    }
-                };
+            let mut message = self.message().await?;
+            if message["id"] != json!(id) {
+                self.keep(message);
+                continue;
             }
-            self.keep(message);
+            if let Some(error) = message.get_mut("error") {
+                let error = error.take();
+                self.saw(Seen::Error(method, &error));
+                return Some(Err(error));
+            }
+            let members: Vec<&String> = message.as_object().unwrap().keys().collect();
+            assert_eq!(members, ["id", "jsonrpc", "result"], "{method}");
+            let result = message["result"].take();
+            self.saw(Seen::Result(method, &result));
+            if let Some(Err(wrong)) = self.contract.map(|contract| contract.check_params(method, &params)) {
+                panic!("{method} {params}: {wrong}");
+            }
+            if method.ends_with(".subscribe") {
+                self.following.insert(result.as_str().unwrap().to_owned(), Follow::new(&params));
+            }
+            return Some(Ok(result));
         }
     }
 
@@ -245,12 +279,16 @@ impl Client {
 
     /// Returns the next event of any subscription.
     pub async fn event(&mut self) -> Value {
+        self.next_event().await.unwrap_or_else(|| panic!("the daemon closed instead of telling an event"))
+    }
+
+    /// Returns the next event from a daemon that may be killed; none when the connection ended.
+    pub async fn next_event(&mut self) -> Option<Value> {
         loop {
             if let Some(event) = self.events.pop_front() {
-                return event;
+                return Some(event);
             }
-            let line = self.line().await.unwrap_or_else(|| panic!("the daemon closed instead of telling an event"));
-            let message = serde_json::from_str(&line).unwrap();
+            let message = self.message().await?;
             self.keep(message);
         }
     }
@@ -259,10 +297,7 @@ impl Client {
     pub async fn event_of(&mut self, name: &str) -> Value {
         let mut before = Vec::new();
         loop {
-            let event = match timeout(PATIENCE, self.event()).await {
-                Ok(event) => event,
-                Err(_) => panic!("no {name} came, but {before:?}"),
-            };
+            let Ok(event) = timeout(PATIENCE, self.event()).await else { panic!("no {name} came, but {before:?}") };
             if event["type"] == name {
                 return event;
             }
@@ -283,61 +318,38 @@ impl Client {
         }
     }
 
+    /// Returns the next whole message; a killed daemon may leave the beginning of one.
+    async fn message(&mut self) -> Option<Value> {
+        let line = self.line().await?;
+        match serde_json::from_str(&line) {
+            Ok(message) => Some(message),
+            Err(_) if self.line().await.is_none() => None,
+            Err(error) => panic!("{error}: {line}"),
+        }
+    }
+
     fn keep(&mut self, mut message: Value) {
         let Some(method) = message["method"].as_str().map(str::to_owned) else {
             panic!("neither the answer nor an event: {message}");
         };
         let event = message["params"]["result"].take();
         self.saw(Seen::Event(&method, &event));
+        let subscription = message["params"]["subscription"].as_str().unwrap_or_default();
+        let Some(following) = self.following.get_mut(subscription) else {
+            panic!("an event of no subscription of this client: {message}");
+        };
+        if let Err(wrong) = following.take(&event) {
+            panic!("{wrong}: {event}");
+        }
         self.events.push_back(event);
     }
 
     fn saw(&mut self, seen: Seen<'_>) {
+        if let Some(Err(wrong)) = self.contract.map(|contract| contract.check(seen)) {
+            panic!("{wrong}: {seen:?}");
+        }
         if let Some(watch) = &mut self.watch {
             watch(seen);
         }
-    }
-}
-
-/// What a program printed and how it ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Output {
-    /// Its exit code; none when a signal ended it.
-    pub code: Option<i32>,
-    /// Its standard output.
-    pub stdout: String,
-    /// Its standard error.
-    pub stderr: String,
-}
-
-/// Runs a program to its end with exactly this environment.
-///
-/// # Panics
-/// When it cannot be started or does not end.
-pub async fn run(
-    program: &std::ffi::OsStr,
-    args: &[&str],
-    environment: &[(&'static str, PathBuf)],
-    input: &str,
-) -> Output {
-    let mut child = Command::new(program)
-        .args(args)
-        .env_clear()
-        .envs(environment.iter().cloned())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .unwrap_or_else(|error| panic!("{}: {error}", program.display()));
-    let mut stdin = child.stdin.take().unwrap();
-    // A program that does not read its input is no fault of the test.
-    drop(stdin.write_all(input.as_bytes()).await);
-    drop(stdin);
-    let output = timeout(PATIENCE, child.wait_with_output()).await.unwrap().unwrap();
-    Output {
-        code: output.status.code(),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
     }
 }

@@ -3,13 +3,22 @@
 mod byte_server;
 mod clock;
 mod daemon;
+mod follow;
 mod memory;
 mod mock_server;
 pub mod model;
+mod program;
 pub mod repo;
+mod running;
+mod schema;
+mod strict;
 
 pub use byte_server::{ByteServer, Recorded, Script, Signal};
 pub use clock::ManualClock;
-pub use daemon::{Client, Daemon, Home, Output, Seen, run};
+pub use daemon::{Client, Daemon, Home, Seen, Watch};
 pub use memory::MemoryTurns;
 pub use mock_server::{MockServer, run_again};
+pub use program::{Output, run, run_in};
+pub use running::Running;
+pub use schema::{Contract, contract};
+pub use strict::StrictModel;
