@@ -29,5 +29,6 @@ mod restart;
 mod schema;
 mod shown;
 mod support;
+mod tour;
 mod wire;
 mod work;
