@@ -1,7 +1,6 @@
 //! Conversations: text in order, everything stored, one Turn at a time.
 
 use crate::support::{World, allow, ask, command, conversation, demo, items, proposal};
-use pretty_assertions::assert_eq;
 use serde_json::json;
 
 #[tokio::test]

@@ -2,7 +2,6 @@
 
 use crate::support::{owl, run, run_with_input};
 use owl_testkit::{Daemon, Home, repo::TempRepo};
-use pretty_assertions::assert_eq;
 
 #[tokio::test]
 async fn without_a_daemon_a_command_says_how_to_start_one_and_touches_nothing() {

@@ -1,7 +1,6 @@
 //! Consent: one outcome, told to everybody, whoever answers and whenever.
 
 use crate::support::{World, allow, ask, command, items, proposal};
-use pretty_assertions::assert_eq;
 use serde_json::json;
 
 #[tokio::test]

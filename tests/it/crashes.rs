@@ -6,7 +6,6 @@ use crate::{
     work::{Held, fifo, held, question, replayed, runs, strict, talk},
 };
 use owl_testkit::{Client, Daemon, StrictModel};
-use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,

@@ -5,7 +5,6 @@ use crate::{
     wire::{Answer, Dialect, Wire, answer, answers, post},
     work::{question, strict, talk},
 };
-use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
 /// A daemon that has something to tell: a finished Turn, a refused command, and one that waits.

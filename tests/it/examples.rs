@@ -3,7 +3,6 @@
 
 use crate::lines::{Daemons, daemon, differs_from_plain, fault, run, verdicts};
 use owl_testkit::repo::{Fixtures, Shop, Snapshot};
-use pretty_assertions::assert_eq;
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},

@@ -2,7 +2,6 @@
 
 use crate::support::{World, ask, owl, proposal};
 use owl_testkit::{Daemon, Home, Running};
-use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
 #[tokio::test]

@@ -1,7 +1,6 @@
 //! The gate through the daemon: what is denied asks nobody and runs nothing.
 
 use crate::support::{World, ask, command};
-use pretty_assertions::assert_eq;
 use serde_json::json;
 
 #[tokio::test]

@@ -2,7 +2,6 @@
 
 use crate::support::{World, ask, command, conversation, proposal};
 use owl_testkit::Client;
-use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
 async fn remember(client: &mut Client, proposal: &Value) -> Value {

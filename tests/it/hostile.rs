@@ -6,7 +6,6 @@ use crate::{
     support::{allow, ask, command, conversation, proposal},
 };
 use owl_testkit::repo::{Hostile, Snapshot};
-use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use std::{
     collections::HashMap,

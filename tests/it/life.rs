@@ -2,7 +2,6 @@
 
 use crate::support::{owl, run};
 use owl_testkit::{Daemon, Home};
-use pretty_assertions::assert_eq;
 use serde_json::json;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 

@@ -6,7 +6,6 @@ use crate::{
     work::{configure, fifo, question, release, strict, talk},
 };
 use owl_testkit::{ByteServer, Daemon, Home, Script};
-use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt as _;
 

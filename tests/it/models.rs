@@ -2,7 +2,6 @@
 
 use crate::support::{World, allow, items, proposal};
 use owl_testkit::{ByteServer, Script};
-use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
 const KEY: &str = "sk-planted-7f3c9d2e51aa";

@@ -8,7 +8,6 @@ use crate::{
     support::{allow, ask, command, conversation, proposal},
 };
 use owl_testkit::repo::{CANARY, TempRepo};
-use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use std::{
     fs,

@@ -5,7 +5,6 @@ use crate::{
     wire::{Answer, Dialect, Wire},
     work::{fifo, held, question, release, replayed, strict, talk},
 };
-use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,

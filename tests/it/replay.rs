@@ -5,7 +5,6 @@ use crate::{
     work::{Held, after, configure, question, replayed, strict, talk},
 };
 use owl_testkit::{ByteServer, Client, Script, Signal};
-use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 

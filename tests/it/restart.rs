@@ -2,7 +2,6 @@
 
 use crate::support::{World, allow, ask, command, items, owl, proposal};
 use owl_testkit::Daemon;
-use pretty_assertions::assert_eq;
 use serde_json::json;
 
 #[tokio::test]

@@ -3,7 +3,6 @@
 use crate::support::{World, allow, ask, proposal, source};
 use expect_test::expect_file;
 use owl_testkit::{Contract, Seen, contract};
-use pretty_assertions::assert_eq;
 use serde_json::{Map, Value, json};
 
 #[tokio::test]

@@ -4,7 +4,6 @@ use crate::{
     support::{World, allow, ask, command, proposal, run_with_input, worktree},
     work::{fifo, held, release},
 };
-use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, path::Path};
 

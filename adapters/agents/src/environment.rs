@@ -56,7 +56,6 @@ fn is_kept_from(name: &OsStr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pretty_assertions::assert_eq;
 
     #[test]
     fn every_family_of_foreign_credentials_and_settings_is_kept_from_agents() {

@@ -113,7 +113,6 @@ fn read(file: &Path) -> Result<Verdict, VerdictError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pretty_assertions::assert_eq;
     use std::os::unix::fs::{MetadataExt as _, symlink};
     use tempfile::TempDir;
 

@@ -95,7 +95,6 @@ pub(crate) fn schema(tool: &ToolSpec) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pretty_assertions::assert_eq;
 
     #[test]
     fn arguments_are_read_in_their_order() {

@@ -64,7 +64,6 @@ fn seconds(number: f64) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pretty_assertions::assert_eq;
 
     fn secs(n: u64) -> Duration {
         Duration::from_secs(n)

@@ -74,7 +74,6 @@ mod tests {
     use super::*;
     use crate::FileCredentials;
     use owl_domain::text::AccountName;
-    use pretty_assertions::assert_eq;
 
     const STORED: &str = "sk-stored-0123456789";
     const TAKEN: &str = "sk-environment-0123456789";

@@ -7,7 +7,6 @@ use alloc::{
     collections::BTreeSet,
     string::{String, ToString},
 };
-use pretty_assertions::assert_eq;
 
 #[test]
 fn a_grant_says_what_it_covers_before_it_is_given() {

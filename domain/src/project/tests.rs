@@ -8,7 +8,6 @@ use crate::{
 };
 use alloc::{sync::Arc, vec, vec::Vec};
 use mockall::predicate::eq;
-use pretty_assertions::assert_eq;
 
 fn pin(text: &str) -> Pin {
     Pin { path: path(text), device: 1, inode: 1 }

@@ -1,6 +1,5 @@
 use super::*;
 use alloc::vec::Vec;
-use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 
 fn quoted(words: &[&str]) -> String {

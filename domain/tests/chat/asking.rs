@@ -9,7 +9,6 @@ use owl_domain::{
     turn::{Ending, TurnState},
 };
 use owl_testkit::model::{Said, ScriptedModel, broken, calls, runs, says, whole};
-use pretty_assertions::assert_eq;
 use std::{sync::atomic::Ordering, time::Duration};
 
 fn text(piece: &str) -> Said {

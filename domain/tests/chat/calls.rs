@@ -13,7 +13,6 @@ use owl_domain::{
     turn::{Ending, tools},
 };
 use owl_testkit::model::{ScriptedModel, calls, runs, says};
-use pretty_assertions::assert_eq;
 use std::sync::{Arc, atomic::Ordering};
 
 /// Every Item of a Turn that read what Owl knows.

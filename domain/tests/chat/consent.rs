@@ -12,7 +12,6 @@ use owl_testkit::{
     MemoryTurns,
     model::{runs, says},
 };
-use pretty_assertions::assert_eq;
 use std::{sync::Arc, time::Duration};
 
 fn one() -> World {

@@ -8,7 +8,6 @@ use owl_domain::{
     turn::{Ending, EventBody},
 };
 use owl_testkit::model::{runs, says};
-use pretty_assertions::assert_eq;
 
 fn script() -> World {
     World::new(vec![

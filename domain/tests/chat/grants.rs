@@ -8,7 +8,6 @@ use owl_domain::{
     turn::OnConsent,
 };
 use owl_testkit::model::{Said as Speaks, ScriptedModel, calls, runs};
-use pretty_assertions::assert_eq;
 
 /// A world in which the first command was allowed for the Conversation.
 async fn granted(first: &str, then: Vec<Vec<Speaks>>) -> (World, owl_domain::ids::TurnId) {

@@ -9,7 +9,6 @@ use owl_domain::{
     turn::{CallProgress, Ending, TurnState},
 };
 use owl_testkit::model::{Said as Speaks, runs, says};
-use pretty_assertions::assert_eq;
 
 /// Carries a Turn on until something holds, and kills the daemon there.
 async fn killed_when(world: &World, turn: TurnId, holds: impl Fn() -> bool) {

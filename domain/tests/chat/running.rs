@@ -9,7 +9,6 @@ use owl_domain::{
     turn::{Ending, TurnState},
 };
 use owl_testkit::model::runs;
-use pretty_assertions::assert_eq;
 
 fn one() -> World {
     World::new(vec![runs(&["cat README.md"])])

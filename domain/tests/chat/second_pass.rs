@@ -6,7 +6,6 @@ use crate::{
 };
 use owl_domain::{gate::DenialKind, ids::TurnId, turn::Ending};
 use owl_testkit::model::{calls, runs};
-use pretty_assertions::assert_eq;
 use std::sync::atomic::Ordering;
 
 async fn proposed(line: &str) -> (World, TurnId) {

@@ -10,7 +10,6 @@ use owl_domain::{
     turn::{Message, SendError},
 };
 use owl_testkit::model::runs;
-use pretty_assertions::assert_eq;
 use std::sync::atomic::Ordering;
 
 async fn refused(world: &World, message: Message) -> SendError {

@@ -13,7 +13,6 @@ use owl_domain::{
     time::Timestamp,
 };
 use owl_testkit::ManualClock;
-use pretty_assertions::assert_eq;
 use std::sync::Arc;
 
 fn name() -> AccountName {

@@ -6,7 +6,6 @@ use owl_domain::{
     permissions::Reported,
     ports::{AgentEvent, AgentExit, AgentExitWhy, LogLine, LogNote},
 };
-use pretty_assertions::assert_eq;
 use std::time::Duration;
 
 async fn ran_with(events: Vec<AgentEvent>) -> (World, Job, Run) {

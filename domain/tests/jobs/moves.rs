@@ -7,7 +7,6 @@ use owl_domain::{
     ports::{AtRisk, Jobs, Made, Once, Runs},
     text::ClientKey,
 };
-use pretty_assertions::assert_eq;
 
 #[tokio::test]
 async fn an_accepted_job_keeps_its_branch_and_loses_its_worktree() {

@@ -8,7 +8,6 @@ use owl_domain::{
     project::FileError,
     text::{AccountName, CommitId},
 };
-use pretty_assertions::assert_eq;
 
 fn reason(error: &StartError) -> CannotStartReason {
     match error {

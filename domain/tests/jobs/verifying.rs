@@ -5,7 +5,6 @@ use owl_domain::{
     job::{Check, Exit, JobState, Terms, VerificationKind, VerificationState},
     ports::{AgentEvent, AgentExitWhy, CheckRan, EndedBy, LogLine, LogNote, Verdict, VerdictError},
 };
-use pretty_assertions::assert_eq;
 use std::time::Duration;
 
 fn checks(names: &[&str]) -> Vec<Check> {

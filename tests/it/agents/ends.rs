@@ -1,7 +1,6 @@
 //! How Runs end that do not end by themselves: cancelled, with the daemon, after a crash (D22).
 
 use super::bench::{Bench, appears, is_alive, write};
-use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use std::{fs, path::Path};
 

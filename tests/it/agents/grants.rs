@@ -2,7 +2,6 @@
 
 use super::bench::{Bench, TOKEN, bash, call, stub, write};
 use owl_testkit::repo::Git;
-use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use std::{fs, path::Path};
 

@@ -1,7 +1,6 @@
 //! A Job from being added to being accepted or dropped.
 
 use super::bench::{Bench, bash, write};
-use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use std::path::Path;
 

@@ -1,7 +1,6 @@
 //! An Account's list: seeded once, read ever after, never written again (ADR-0035, D19).
 
 use super::bench::{Bench, DEFAULT_LIST, TOKEN, bash, write};
-use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use std::{
     fs,

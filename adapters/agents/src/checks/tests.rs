@@ -1,6 +1,5 @@
 use super::*;
 use owl_domain::{ids::RunId, ports::EndedBy, text::AbsPath};
-use pretty_assertions::assert_eq;
 use std::{path::Path, time::Duration};
 use tempfile::TempDir;
 

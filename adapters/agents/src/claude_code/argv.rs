@@ -75,7 +75,6 @@ fn word(what: &str, text: &str) -> Result<String, ArgvError> {
 mod tests {
     use super::*;
     use owl_domain::text::{AbsPath, AccountName};
-    use pretty_assertions::assert_eq;
     use proptest::prelude::*;
 
     fn brief(rules: &[&str], prompt: &str) -> Brief {

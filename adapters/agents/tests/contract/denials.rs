@@ -2,7 +2,6 @@
 
 use crate::bench::{Bench, Call, Scenario, Subject, bash, subjects, write};
 use owl_domain::permissions::{Advice, Lists, Rule, ToolCall, advise, default_list::DEFAULT_LIST};
-use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
 fn lists(bench: &Bench) -> Lists {

@@ -7,7 +7,6 @@ use owl_domain::{
     job::Exit,
     ports::{AgentEvent, AgentExitWhy},
 };
-use pretty_assertions::assert_eq;
 use serde_json::json;
 use std::{fs, path::Path, time::Duration};
 

@@ -6,7 +6,6 @@ use owl_domain::{
     permissions::{Rule, default_list::DEFAULT_LIST},
     ports::PromptsOff,
 };
-use pretty_assertions::assert_eq;
 use serde_json::json;
 use std::fs;
 

@@ -1,7 +1,6 @@
 //! C16: the Account's token goes to the API and nowhere else, and nobody else's goes there.
 
 use crate::bench::{Bench, Call, Scenario, TOKEN, bash, subjects};
-use pretty_assertions::assert_eq;
 use serde_json::json;
 
 const PLANTED: [(&str, &str); 8] = [

@@ -2,7 +2,6 @@
 
 use crate::bench::{Bench, Call, Scenario, bash, denied_tools, lines_of, subjects, write};
 use owl_domain::permissions::default_list::DEFAULT_LIST;
-use pretty_assertions::assert_eq;
 use serde_json::json;
 use std::{
     fs,

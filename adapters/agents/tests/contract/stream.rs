@@ -2,7 +2,6 @@
 
 use crate::bench::{Bench, Call, Scenario, bash, real, stubs, subjects, write};
 use owl_domain::{job::Exit, permissions::Denials};
-use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 

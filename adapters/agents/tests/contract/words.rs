@@ -2,7 +2,6 @@
 
 use crate::bench::{Bench, Call, Scenario, bash, subjects};
 use owl_domain::{limits, ports::PromptsOff};
-use pretty_assertions::assert_eq;
 use serde_json::json;
 
 #[tokio::test]

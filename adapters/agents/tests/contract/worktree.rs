@@ -4,7 +4,6 @@ use crate::{
     api::MessagesApi,
     bench::{Bench, Call, Scenario, bash, denied_tools, lines_of, real, subjects},
 };
-use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
 /// The Driver's words with other sources, so that a test can fail.

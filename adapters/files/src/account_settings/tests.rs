@@ -1,5 +1,4 @@
 use super::*;
-use pretty_assertions::assert_eq;
 use std::{
     os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink},
     path::PathBuf,

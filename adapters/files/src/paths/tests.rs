@@ -5,7 +5,6 @@ use super::*;
 use nix::sys::stat::{SFlag, mknod};
 use nix::{sys::stat::Mode, unistd::mkfifo};
 use owl_domain::{ports::Hidden, project::Pin, text::ProjectName};
-use pretty_assertions::assert_eq;
 use std::{
     fs,
     os::unix::{fs::MetadataExt, fs::symlink, net::UnixListener},

@@ -1,6 +1,5 @@
 use super::*;
 use nix::sys::stat::Mode;
-use pretty_assertions::assert_eq;
 use std::os::unix::fs::{chown, symlink};
 use tempfile::TempDir;
 

@@ -1,6 +1,5 @@
 use super::*;
 use owl_domain::ports::LogNote;
-use pretty_assertions::assert_eq;
 use std::{fs, os::unix::fs::PermissionsExt as _};
 use tempfile::TempDir;
 

@@ -1,5 +1,4 @@
 use super::*;
-use pretty_assertions::assert_eq;
 
 /// Composes from entries as `git config -z --list` prints them.
 fn text(entries: &[&str]) -> String {

@@ -1,5 +1,4 @@
 use super::*;
-use pretty_assertions::assert_eq;
 
 #[test]
 fn what_git_tells_of_linked_worktrees_is_read() {

@@ -1,6 +1,5 @@
 use super::*;
 use crate::testing::{Flag, is_alive, script, until};
-use pretty_assertions::assert_eq;
 use std::fs;
 
 fn mark(home: &Path) -> Mark {

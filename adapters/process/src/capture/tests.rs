@@ -1,5 +1,4 @@
 use super::*;
-use pretty_assertions::assert_eq;
 
 /// Captures `bytes` in pieces of every size up to `sizes` and checks that the pieces make no difference.
 fn captured(head: usize, tail: usize, bytes: &[u8], sizes: usize) -> (String, Clipped) {

@@ -1,7 +1,6 @@
 use super::*;
 use crate::testing::{Bench, Flag, Try, files, finish, is_alive, nothing, script, until};
 use owl_domain::text::Clipped;
-use pretty_assertions::assert_eq;
 use std::fs;
 
 fn printing(text: &str) -> Try {

@@ -1,6 +1,5 @@
 use super::*;
 use crate::testing::{Flag, is_alive, script, until};
-use pretty_assertions::assert_eq;
 
 fn spawner() -> Spawner {
     Spawner::start().unwrap()

@@ -1,5 +1,4 @@
 use super::*;
-use pretty_assertions::assert_eq;
 use std::{
     fs::{self, Permissions},
     os::unix::fs::symlink,

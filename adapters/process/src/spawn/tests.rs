@@ -1,5 +1,4 @@
 use super::*;
-use pretty_assertions::assert_eq;
 
 #[test]
 fn what_a_child_tells_survives_the_pipe_and_is_said_in_words() {

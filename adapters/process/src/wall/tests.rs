@@ -8,7 +8,6 @@ use owl_domain::{
     project::Pin,
     text::AbsPath,
 };
-use pretty_assertions::assert_eq;
 use std::{
     fs,
     os::unix::fs::{MetadataExt, symlink},

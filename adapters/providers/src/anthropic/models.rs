@@ -31,7 +31,6 @@ fn model(entry: &Value) -> Option<Model> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pretty_assertions::assert_eq;
     use serde_json::json;
 
     #[test]

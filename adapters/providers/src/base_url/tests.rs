@@ -1,5 +1,4 @@
 use super::*;
-use pretty_assertions::assert_eq;
 
 fn becomes(text: &str, base: &str) {
     assert_eq!(normalise(text).map(|b| b.as_str().to_owned()), Ok(base.to_owned()), "{text}");

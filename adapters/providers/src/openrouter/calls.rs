@@ -86,7 +86,6 @@ impl Building {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pretty_assertions::assert_eq;
     use serde_json::json;
 
     fn check(pieces: &[Value], expected: &[(&str, &str, &str)]) {

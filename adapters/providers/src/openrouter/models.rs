@@ -65,7 +65,6 @@ fn per_million(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pretty_assertions::assert_eq;
     use serde_json::json;
 
     #[test]

@@ -55,7 +55,6 @@ pub(super) fn readable(details: &[Value]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pretty_assertions::assert_eq;
     use serde_json::json;
 
     fn joined(pieces: &[Value]) -> Vec<Value> {

@@ -1,6 +1,5 @@
 use super::*;
 use futures_util::stream;
-use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -8,7 +8,6 @@ use owl_domain::{
 };
 use owl_providers::HttpProviders;
 use owl_testkit::{ByteServer, Script};
-use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use std::sync::Arc;
 

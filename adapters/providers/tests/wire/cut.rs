@@ -4,7 +4,6 @@ use crate::support::*;
 use owl_domain::provider::{Block, Provider, TurnErrorKind as Kind};
 use owl_providers::Pace;
 use owl_testkit::{ByteServer, Script};
-use pretty_assertions::assert_eq;
 use serde_json::json;
 use std::time::Duration;
 

@@ -6,7 +6,6 @@ use owl_domain::{
     provider::{BrokenBy, Provider, TurnErrorKind as Kind},
 };
 use owl_testkit::{ByteServer, Script};
-use pretty_assertions::assert_eq;
 use serde_json::json;
 
 /// Tries that an error is worth.

@@ -6,7 +6,6 @@ use owl_domain::{
     provider::{Provider, TurnErrorKind as Kind},
 };
 use owl_testkit::{ByteServer, Script, run_again};
-use pretty_assertions::assert_eq;
 use serde_json::json;
 
 #[tokio::test]

@@ -13,7 +13,6 @@ use owl_domain::{
     },
 };
 use owl_testkit::{ByteServer, Script};
-use pretty_assertions::assert_eq;
 use serde_json::Value;
 use std::collections::HashSet;
 

@@ -7,7 +7,6 @@ use owl_domain::{
 };
 use owl_providers::Pace;
 use owl_testkit::{ByteServer, Script};
-use pretty_assertions::assert_eq;
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 

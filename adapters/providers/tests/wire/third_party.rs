@@ -9,7 +9,6 @@ use owl_domain::{
 };
 use owl_providers::{HttpProviders, Pace};
 use owl_testkit::MockServer;
-use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use std::{io::Write, path::PathBuf, time::Duration};
 

@@ -6,7 +6,6 @@ use owl_domain::{
     provider::{Block, Call, Piece, Provider, ReplyStop},
 };
 use owl_testkit::{ByteServer, Script, Signal};
-use pretty_assertions::assert_eq;
 use serde_json::json;
 
 fn expected() -> Vec<Block> {

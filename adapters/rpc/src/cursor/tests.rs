@@ -12,7 +12,6 @@ use owl_domain::{
     ports::{Events as _, Live},
     turn::{About, Event, EventBody},
 };
-use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use std::sync::Arc;
 

@@ -12,7 +12,6 @@ use owl_domain::{
     ids::{ItemId, Seq},
     ports::{AnswerError, BeginError, Begun, CreateError, Created, StoreError, UpdateError},
 };
-use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 

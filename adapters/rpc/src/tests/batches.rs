@@ -1,5 +1,4 @@
 use super::*;
-use pretty_assertions::assert_eq;
 
 fn batch(entries: impl IntoIterator<Item = Value>) -> String {
     Value::from_iter(entries).to_string()

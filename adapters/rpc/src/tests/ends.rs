@@ -1,5 +1,4 @@
 use super::*;
-use pretty_assertions::assert_eq;
 
 #[tokio::test]
 async fn what_runs_is_answered_subscribers_are_told_and_the_file_is_gone() {

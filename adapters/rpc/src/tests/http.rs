@@ -1,5 +1,4 @@
 use super::*;
-use pretty_assertions::assert_eq;
 
 pub(super) struct Answer {
     pub(super) status: u16,

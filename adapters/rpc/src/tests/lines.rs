@@ -1,5 +1,4 @@
 use super::*;
-use pretty_assertions::assert_eq;
 
 #[tokio::test]
 async fn each_answer_is_one_line() {

@@ -1,5 +1,4 @@
 use super::*;
-use pretty_assertions::assert_eq;
 
 #[tokio::test]
 async fn no_notification_reaches_a_handler() {

@@ -1,5 +1,4 @@
 use super::*;
-use pretty_assertions::assert_eq;
 
 #[tokio::test]
 async fn events_come_in_order_after_the_answer() {

@@ -1,5 +1,4 @@
 use super::*;
-use pretty_assertions::assert_eq;
 
 /// The least of a WebSocket's client end.
 pub(super) struct WebSocket(Peer);

@@ -9,7 +9,6 @@ use owl_domain::{
     provider::{Retrying, TurnError as DomainTurnError, TurnErrorKind},
     turn::{About, Ending, EventBody},
 };
-use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use std::time::Duration;
 

@@ -4,7 +4,6 @@ use nix::sys::{
     signal::{SigSet, Signal},
 };
 use owl_domain::{provider::Provider, text::AccountName};
-use pretty_assertions::assert_eq;
 use std::os::unix::fs::{MetadataExt, symlink};
 
 const KEY: &str = "sk-planted-0123456789";

@@ -10,7 +10,6 @@ use owl_domain::{
     text::Reason,
     turn::{CallProgress, Step},
 };
-use pretty_assertions::assert_eq;
 
 async fn pending(owl: &Owl) -> (ConversationId, TurnId, Proposal) {
     let conversation = owl.conversation().await;

@@ -8,7 +8,6 @@ use owl_domain::{
     ports::{CommandFilter, ConversationChange, CreateError, Judged, Once, ProposalFilter, ProposalState, UpdateError},
     text::{ClientKey, Title},
 };
-use pretty_assertions::assert_eq;
 
 fn title(text: &str) -> Title {
     Title::new(text).unwrap()

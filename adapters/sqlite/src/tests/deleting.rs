@@ -2,7 +2,6 @@
 
 use super::*;
 use owl_domain::{conversation::Part, ports::CommandFilter};
-use pretty_assertions::assert_eq;
 use std::fs;
 
 const PLANTED: [&str; 6] =

@@ -2,7 +2,6 @@
 
 use super::*;
 use owl_domain::{conversation::PageError, ports::StoreError};
-use pretty_assertions::assert_eq;
 use std::{fs, io::Write as _};
 
 /// Lets the file grow no more, as a full disk does.

@@ -2,7 +2,6 @@
 
 use super::*;
 use owl_domain::{conversation::Part, ports::Match};
-use pretty_assertions::assert_eq;
 
 async fn found(owl: &Owl, query: &str) -> Vec<Match> {
     owl.store.conversations().search(query.into(), page(50)).await.unwrap().items

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::OpenStoreError;
-use pretty_assertions::assert_eq;
 use rusqlite::Connection;
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 

@@ -5,7 +5,6 @@ use owl_domain::{
     conversation::{ItemBody, Part},
     turn::{CallProgress, Step, TurnState},
 };
-use pretty_assertions::assert_eq;
 use proptest::{prelude::*, test_runner::Config};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -5,7 +5,6 @@ use owl_domain::{
     ports::AddError,
     provider::{BaseUrl, LastError, ProviderSettings},
 };
-use pretty_assertions::assert_eq;
 
 #[tokio::test]
 async fn a_project_is_kept_as_it_was_registered() {

@@ -9,7 +9,6 @@ use owl_domain::{
     text::ClientKey,
     turn::{CallProgress, Step, TurnState},
 };
-use pretty_assertions::assert_eq;
 
 #[tokio::test]
 async fn a_whole_turn_is_told_in_order() {

@@ -10,7 +10,6 @@ use crate::{
 };
 use alloc::vec;
 use any::broken_rule;
-use pretty_assertions::assert_eq;
 
 fn model(provider: Provider, id: &str) -> ModelRef {
     ModelRef { provider, id: ModelId::new(id).unwrap() }

@@ -7,7 +7,6 @@ use crate::{
     testing::NOON,
 };
 use mockall::Sequence;
-use pretty_assertions::assert_eq;
 
 /// The ports, which a test tells what to expect. No Project is registered.
 struct Ports {

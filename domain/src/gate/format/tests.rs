@@ -1,6 +1,5 @@
 use super::*;
 use alloc::format;
-use pretty_assertions::assert_eq;
 
 #[test]
 fn every_placeholder_of_the_list_is_known() {

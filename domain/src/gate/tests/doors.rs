@@ -11,7 +11,6 @@ use crate::{
     text::AbsPath,
 };
 use expect_test::expect_file;
-use pretty_assertions::assert_eq;
 
 fn argv(line: &str) -> String {
     crate::show::quote_argv(&verdict(line).unwrap_or_else(|denial| panic!("{line}: {}", denial.message)).argv)

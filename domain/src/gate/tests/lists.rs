@@ -2,7 +2,6 @@
 
 use super::tree::verdict;
 use crate::gate::{DenialKind, Rule, rows};
-use pretty_assertions::assert_eq;
 use std::collections::BTreeSet;
 
 const ALLOWED: &str = include_str!("../../../../tests/gate/allowed.txt");

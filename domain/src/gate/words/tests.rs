@@ -2,7 +2,6 @@
 
 use super::*;
 use alloc::vec;
-use pretty_assertions::assert_eq;
 
 fn texts(line: &str) -> Result<Vec<String>, Fault> {
     read(line).map(|words| words.into_iter().map(|word| word.text).collect())

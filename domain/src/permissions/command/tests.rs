@@ -1,7 +1,6 @@
 #![expect(clippy::indexing_slicing, reason = "a test that finds too few has to end")]
 
 use super::*;
-use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 
 fn texts(line: &str) -> Result<Vec<String>, Unsplit> {

@@ -1,6 +1,5 @@
 use super::*;
 use crate::permissions::{Dead, Rule};
-use pretty_assertions::assert_eq;
 
 #[test]
 fn the_seeded_file_is_the_one_in_schemas() {

@@ -3,7 +3,6 @@
 use super::*;
 use crate::permissions::{default_list::DEFAULT_LIST, sort};
 use alloc::borrow::ToOwned;
-use pretty_assertions::assert_eq;
 
 fn lists() -> Lists {
     with(&DEFAULT_LIST)

@@ -1,7 +1,6 @@
 use super::*;
 use crate::permissions::sort;
 use alloc::borrow::ToOwned;
-use pretty_assertions::assert_eq;
 
 fn permissions(allow: &[&str], project: &[&str]) -> Permissions {
     let own = |rules: &[&str]| rules.iter().map(|rule| (*rule).to_owned()).collect::<Vec<_>>();

@@ -1,7 +1,6 @@
 use super::*;
 use crate::permissions::{Subject, default_list::DEFAULT_LIST};
 use alloc::borrow::ToOwned;
-use pretty_assertions::assert_eq;
 
 fn command(line: &str) -> ToolCall {
     ToolCall { id: None, tool: BASH.into(), subject: Subject::Command(line.into()), input: line.into() }

@@ -5,7 +5,6 @@ use crate::{
 };
 use alloc::{format, vec};
 use mockall::Sequence;
-use pretty_assertions::assert_eq;
 
 const KEY: &str = "sk-planted-0123456789";
 

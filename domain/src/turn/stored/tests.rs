@@ -1,7 +1,6 @@
 use super::*;
 use crate::testing::{decided, model, pending, started, turn};
 use alloc::{vec, vec::Vec};
-use pretty_assertions::assert_eq;
 
 fn at(reply: u32, position: u32) -> CallRef {
     CallRef { turn: TurnId::new(1), reply, position }

@@ -5,7 +5,6 @@ use crate::{
     text::Reason,
 };
 use alloc::vec::Vec;
-use pretty_assertions::assert_eq;
 
 fn error(text: &str) -> Told {
     Told { text: text.into(), is_error: true }

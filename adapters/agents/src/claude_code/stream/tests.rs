@@ -1,5 +1,4 @@
 use super::*;
-use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 use serde_json::json;
 

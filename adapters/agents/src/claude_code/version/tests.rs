@@ -1,5 +1,4 @@
 use super::*;
-use pretty_assertions::assert_eq;
 use tempfile::TempDir;
 
 /// A program that answers as it is told, in a directory of its own.

@@ -4,7 +4,6 @@ use super::*;
 use crate::testing::{Host, abs};
 use owl_domain::job::Changes;
 use owl_testkit::repo::{Git, Hostile, TempRepo};
-use pretty_assertions::assert_eq;
 use std::os::unix::fs::symlink;
 use tempfile::TempDir;
 

@@ -1,7 +1,6 @@
 use crate::testing::Host;
 use owl_domain::ports::{Repositories as _, RepositoryError};
 use owl_testkit::repo::TempRepo;
-use pretty_assertions::assert_eq;
 use std::os::unix::fs::symlink;
 
 const FILE: &str = ".coding-owl.yaml";

@@ -6,7 +6,6 @@ use owl_domain::{
 };
 use owl_process::Spawner;
 use owl_testkit::repo::{Fixtures, Git, TempRepo};
-use pretty_assertions::assert_eq;
 use std::{
     fs,
     os::unix::fs::{MetadataExt as _, symlink},

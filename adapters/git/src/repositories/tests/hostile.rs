@@ -3,7 +3,6 @@
 use crate::testing::{Host, abs};
 use owl_domain::{ports::Repositories as _, text::BranchName};
 use owl_testkit::repo::{Git, TempRepo};
-use pretty_assertions::assert_eq;
 use std::{
     fs,
     os::unix::fs::PermissionsExt as _,

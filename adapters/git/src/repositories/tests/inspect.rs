@@ -4,7 +4,6 @@ use owl_domain::{
     text::BranchName,
 };
 use owl_testkit::repo::{Fixtures, Git, TempRepo};
-use pretty_assertions::assert_eq;
 use std::{
     ffi::OsStr,
     fs,

@@ -4,7 +4,6 @@ use owl_domain::{
     project::{Project, WorktreeKind},
 };
 use owl_testkit::repo::{Git, TempRepo};
-use pretty_assertions::assert_eq;
 use std::{fs, os::unix::fs::symlink, path::Path};
 
 fn add(repo: &TempRepo, name: &str, more: &[&str]) -> std::path::PathBuf {

@@ -8,7 +8,6 @@ use owl_domain::{
     project::{Pin, Pins, Workdir},
     text::ProjectName,
 };
-use pretty_assertions::assert_eq;
 use std::{os::unix::fs::MetadataExt, path::Path};
 
 struct Ground {

@@ -5,7 +5,6 @@ use crate::{
     own::OwnCommand,
     testing::{Flag, script},
 };
-use pretty_assertions::assert_eq;
 use std::os::unix::fs::PermissionsExt;
 
 /// A repository with a commit, a branch and a change, and what Owl gives in place of its common directory.

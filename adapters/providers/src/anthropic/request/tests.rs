@@ -3,7 +3,6 @@ use owl_domain::{
     provider::{Call, ModelRef, Provider, ToolParameter, ToolSpec},
     text::ModelId,
 };
-use pretty_assertions::assert_eq;
 
 const COMMAND: &[ToolParameter] = &[ToolParameter { name: "command", description: "A line.", required: true }];
 

@@ -1,6 +1,5 @@
 use super::*;
 use owl_domain::provider::Usage;
-use pretty_assertions::assert_eq;
 use serde_json::json;
 
 /// Plays events and returns what was handed on, and where it ended.

@@ -1,6 +1,5 @@
 use super::*;
 use owl_domain::provider::{Call, Usage};
-use pretty_assertions::assert_eq;
 use serde_json::json;
 
 fn play(events: &[Value]) -> (Vec<Piece>, Result<Progress, Fault>) {

@@ -7,7 +7,6 @@ use owl_domain::{
     limits,
     ports::{AddJobError, ClaimError, Made, RemoveAccountError},
 };
-use pretty_assertions::assert_eq;
 
 #[tokio::test]
 async fn an_account_is_kept_as_it_was_added_and_removed_when_no_job_needs_it() {

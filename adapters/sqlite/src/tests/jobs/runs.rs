@@ -6,7 +6,6 @@ use owl_domain::{
     job::{Outcome, RunEnding, RunState, RunStep, Stage, interrupted},
     ports::Moved,
 };
-use pretty_assertions::assert_eq;
 
 fn ending(outcome: Outcome) -> RunEnding {
     RunEnding { outcome, reason: Some("because".into()) }
