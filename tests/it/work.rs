@@ -61,7 +61,12 @@ pub(crate) fn fifo(repo: &TempRepo) -> PathBuf {
 /// Waits until a command that was told as started is the program that it should be. Returns where it is in `/proc`.
 pub(crate) async fn held(started: &Value) -> String {
     let proc = format!("/proc/{}", started["pid"]);
-    while !std::fs::read_link(format!("{proc}/exe")).is_ok_and(|exe| json!(exe) == started["program"]) {
+    // While the program is put in place the kernel knows its file before its words; the environment is last.
+    let is_there = || {
+        std::fs::read_link(format!("{proc}/exe")).is_ok_and(|exe| json!(exe) == started["program"])
+            && std::fs::read(format!("{proc}/environ")).is_ok_and(|environment| !environment.is_empty())
+    };
+    while !is_there() {
         assert!(std::fs::exists(&proc).unwrap(), "it ended before anybody saw it: {started}");
         tokio::task::yield_now().await;
     }
