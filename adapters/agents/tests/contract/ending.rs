@@ -154,7 +154,8 @@ async fn what_a_dead_daemon_left_running_is_found_by_its_mark_and_ended() {
     let bench = Bench::new(&stubs()[0]).await;
     let home = bench.home.path().to_str().unwrap().to_owned();
     let mark = |run: &str, home: &str| vec![("OWL_RUN_ID".into(), run.into()), ("OWL_RUN_HOME".into(), home.into())];
-    let leave = "setsid sleep 1000 > /dev/null 2>&1 & echo $!";
+    // It is told when it has its session: what is still in the shell's group ends with the shell.
+    let leave = "echo $(setsid sh -c 'sleep 1000 > /dev/null 2>&1 & echo $!')";
     let ours = bench.shell(leave, mark("r_5", &home)).await;
     let other = bench.shell(leave, mark("r_5", "/another/daemon")).await;
     let pid = |output: &owl_process::OwnOutput| String::from_utf8_lossy(&output.stdout).trim().to_owned();
