@@ -10,14 +10,18 @@
 mod echo;
 #[path = "../baseline/hand_written.rs"]
 mod hand_written;
+#[path = "../baseline/relay.rs"]
+mod relay;
 #[path = "../baseline/spawn.rs"]
 mod spawn;
 
 mod commands;
+mod gate;
 mod report;
 mod seed;
 mod start;
 mod store;
+mod streaming;
 mod transport;
 
 use report::Report;
@@ -33,6 +37,8 @@ fn main() -> ExitCode {
     let mut report = Report::new(wanted);
     transport::rows(&mut report);
     store::rows(&mut report);
+    streaming::rows(&mut report);
+    gate::rows(&mut report);
     commands::rows(&mut report);
     start::rows(&mut report);
     report.print()
