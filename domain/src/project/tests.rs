@@ -8,6 +8,7 @@ use crate::{
 };
 use alloc::{sync::Arc, vec, vec::Vec};
 use mockall::predicate::eq;
+use owl_testkit::tokio;
 
 fn pin(text: &str) -> Pin {
     Pin { path: path(text), device: 1, inode: 1 }

@@ -4,6 +4,7 @@ mod command;
 mod event;
 mod look;
 mod look_jobs;
+mod reply;
 mod service;
 mod stored;
 pub mod told;

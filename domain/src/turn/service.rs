@@ -1,31 +1,24 @@
 //! Carries a Turn on, one stored step after the other (ADR-0022, D16). The code that carries it on after a consent is
 //! the code that carries it on after a restart: [`ChatService::advance`] keeps nothing of its own.
 
-use super::{Ending, Step, StoredTurn, Turn, tools};
+use super::{Ending, Step, Turn};
 use crate::{
     consent::{Answer, Answered, By, Grant, Outcome, Peer, Proposal},
-    conversation::{Page, PageError, Paged, Part, history},
-    ids::{ConversationId, GrantId, ItemId, ProposalId, TurnId},
+    conversation::{Page, PageError, Paged},
+    ids::{ConversationId, GrantId, ProposalId, TurnId},
     job::JobService,
     judge::Judge,
     ports::{
         AnswerError, BeginError, Begun, Clock, Commands, Conversations, Grants, Legs, Live, NewTurn, Once,
-        ProposalFilter, Proposals, Reply, RevokedGrants, Stop, StoreError, Turns,
+        ProposalFilter, Proposals, RevokedGrants, Stop, StoreError, Turns,
     },
-    project::{ProjectService, Workdir, WorkdirError},
-    provider::{
-        AccessError, BrokenBy, LastError, ModelRef, Piece, Provider, ProviderService, ReplyStop, TurnError,
-        TurnErrorKind, Usage,
-    },
+    project::{ProjectService, WorkdirError},
+    provider::{AccessError, ModelRef, Provider, ProviderService, TurnError, TurnErrorKind, Usage},
     text::Question,
     time::Timestamp,
     turn::OnConsent,
 };
-use alloc::{
-    string::{String, ToString},
-    sync::Arc,
-    vec::Vec,
-};
+use alloc::{string::String, sync::Arc, vec::Vec};
 use core::time::Duration;
 
 /// Holds Conversations with a model: sends, answers, carries on.
@@ -339,126 +332,5 @@ impl ChatService {
 
     pub(super) fn now(&self) -> Timestamp {
         self.ports.clock.now()
-    }
-
-    async fn ask(&self, stored: StoredTurn, stop: &Arc<dyn Stop>) -> Result<(), StoreError> {
-        let turn = stored.turn.id;
-        let model = stored.turn.model.clone();
-        let access = match self.ports.providers.access(model.provider).await {
-            Ok(access) => access,
-            Err(AccessError::Store(error)) => return Err(error),
-            Err(error) => return self.close(turn, Ending::Error(not_reachable(model, &error)), Usage::default()).await,
-        };
-        let workdir = self.workdir_of(&stored).await?;
-        let offered = if stored.turn.tools { tools::offered() } else { Vec::new() };
-        let system = tools::system_prompt(workdir.as_ref(), stored.turn.tools);
-        let known = self.ports.providers.port().known(&model);
-        let earlier = self.ports.turns.earlier(turn, history::MOST_BYTES).await?;
-        let shaped = history::shape(system, offered, known.as_ref(), &earlier.turns, &stored);
-        let left_out = earlier.left_out.saturating_add(shaped.left_out);
-
-        let mut reply = self.ports.providers.port().ask(shaped.request, access, stop.clone()).await;
-        let mut text = Growing { service: self, stored: &stored, item: None };
-        let pulled = self.pull(reply.as_mut(), &mut text, left_out).await;
-        text.end();
-        pulled
-    }
-
-    async fn pull(&self, reply: &mut dyn Reply, text: &mut Growing<'_>, left_out: u32) -> Result<(), StoreError> {
-        let turn = text.stored.turn.id;
-        let model = &text.stored.turn.model;
-        loop {
-            match reply.next().await {
-                Piece::Text(piece) => text.grow(Part::Text, &piece).await?,
-                Piece::Reasoning(piece) => text.grow(Part::Reasoning, &piece).await?,
-                Piece::Retrying(retrying) => self.ports.turns.retrying(turn, retrying, self.now()).await?,
-                Piece::Whole(whole) => {
-                    self.ports.turns.record(turn, text.item, *whole, left_out, self.now()).await?;
-                    return self.ports.providers.told(model.provider, None).await;
-                }
-                Piece::Broken(broken) => {
-                    let ending = self.broken(turn, model, broken.why).await?;
-                    return self.close(turn, ending, broken.usage).await;
-                }
-            }
-        }
-    }
-
-    async fn broken(&self, turn: TurnId, model: &ModelRef, why: BrokenBy) -> Result<Ending, StoreError> {
-        Ok(match why {
-            BrokenBy::ContextFull => Ending::ContextFull,
-            BrokenBy::Stopped => {
-                let cancelling = self.ports.turns.load(turn).await?.is_some_and(|stored| stored.cancelling);
-                if cancelling { Ending::Cancelled } else { Ending::Interrupted }
-            }
-            BrokenBy::Error(error) => {
-                let last = LastError { at: self.now(), status: error.status, message: error.message.clone() };
-                self.ports.providers.told(model.provider, Some(last)).await?;
-                Ending::Error(error)
-            }
-        })
-    }
-
-    /// Returns the directory that the model is told of; one that is gone is told when a command is to run there.
-    async fn workdir_of(&self, stored: &StoredTurn) -> Result<Option<Workdir>, StoreError> {
-        let Some(path) = &stored.turn.workdir else {
-            return Ok(None);
-        };
-        match self.ports.projects.workdir(path.as_str()).await {
-            Ok(workdir) => Ok(Some(workdir)),
-            Err(WorkdirError::Store(error)) => Err(error),
-            Err(WorkdirError::Invalid { .. }) => Ok(None),
-        }
-    }
-}
-
-/// The Item of a reply's text, begun with its first piece.
-struct Growing<'a> {
-    service: &'a ChatService,
-    stored: &'a StoredTurn,
-    item: Option<ItemId>,
-}
-
-impl Growing<'_> {
-    async fn grow(&mut self, part: Part, piece: &str) -> Result<(), StoreError> {
-        let ports = &self.service.ports;
-        let turn = &self.stored.turn;
-        let item = match self.item {
-            Some(item) => item,
-            None => {
-                let item = ports.turns.open_text(turn.id, self.service.now()).await?;
-                ports.live.open(turn.conversation, turn.id, item);
-                *self.item.insert(item)
-            }
-        };
-        ports.turns.append(item, part, piece);
-        ports.live.append(item, part, piece);
-        Ok(())
-    }
-
-    fn end(self) {
-        if let Some(item) = self.item {
-            self.service.ports.live.close(item);
-        }
-    }
-}
-
-fn not_reachable(model: ModelRef, error: &AccessError) -> TurnError {
-    let kind = match error {
-        AccessError::NotConfigured { .. } => TurnErrorKind::ProviderNotConfigured,
-        AccessError::Credential(_) | AccessError::Store(_) => TurnErrorKind::Internal,
-    };
-    TurnError {
-        provider: Some(model.provider),
-        hint: Some(alloc::format!("give it a key: owl provider add {}", model.provider)),
-        model: Some(model),
-        ..TurnError::of(kind, error.to_string())
-    }
-}
-
-impl ReplyStop {
-    /// Says whether the calls of such a reply are carried out.
-    pub const fn carries_out_calls(&self) -> bool {
-        matches!(self, Self::Done)
     }
 }

@@ -8,7 +8,10 @@ use owl_domain::{
     provider::{Block, BrokenBy, Call, Piece, ReplyStop, Retrying, TurnError, TurnErrorKind},
     turn::{Ending, TurnState},
 };
-use owl_testkit::model::{Said, ScriptedModel, broken, calls, runs, says, whole};
+use owl_testkit::{
+    model::{Said, ScriptedModel, broken, calls, runs, says, whole},
+    tokio,
+};
 use std::{sync::atomic::Ordering, time::Duration};
 
 fn text(piece: &str) -> Said {

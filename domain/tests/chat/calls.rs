@@ -12,7 +12,10 @@ use owl_domain::{
     provider::Message,
     turn::{Ending, tools},
 };
-use owl_testkit::model::{ScriptedModel, calls, runs, says};
+use owl_testkit::{
+    model::{ScriptedModel, calls, runs, says},
+    tokio,
+};
 use std::sync::{Arc, atomic::Ordering};
 
 /// Every Item of a Turn that read what Owl knows.

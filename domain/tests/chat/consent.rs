@@ -11,6 +11,7 @@ use owl_domain::{
 use owl_testkit::{
     MemoryTurns,
     model::{runs, says},
+    tokio,
 };
 use std::{sync::Arc, time::Duration};
 

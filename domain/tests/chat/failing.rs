@@ -7,7 +7,10 @@ use owl_domain::{
     provider::TurnErrorKind,
     turn::{Ending, EventBody},
 };
-use owl_testkit::model::{runs, says};
+use owl_testkit::{
+    model::{runs, says},
+    tokio,
+};
 
 fn script() -> World {
     World::new(vec![

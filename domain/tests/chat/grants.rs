@@ -7,7 +7,10 @@ use owl_domain::{
     ports::RevokedGrants,
     turn::OnConsent,
 };
-use owl_testkit::model::{Said as Speaks, ScriptedModel, calls, runs};
+use owl_testkit::{
+    model::{Said as Speaks, ScriptedModel, calls, runs},
+    tokio,
+};
 
 /// A world in which the first command was allowed for the Conversation.
 async fn granted(first: &str, then: Vec<Vec<Speaks>>) -> (World, owl_domain::ids::TurnId) {

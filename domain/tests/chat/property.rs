@@ -9,7 +9,10 @@ use owl_domain::{
     provider::{Block, Message, Request},
     turn::{Ending, StoredTurn, Turn, TurnState},
 };
-use owl_testkit::model::{Said as Speaks, calls, says};
+use owl_testkit::{
+    model::{Said as Speaks, calls, says},
+    tokio,
+};
 use proptest::{collection::vec, prelude::*, sample::select, test_runner::TestCaseResult};
 use std::{
     collections::BTreeSet,

@@ -8,7 +8,10 @@ use owl_domain::{
     ports::AnswerError,
     turn::{CallProgress, Ending, TurnState},
 };
-use owl_testkit::model::{Said as Speaks, runs, says};
+use owl_testkit::{
+    model::{Said as Speaks, runs, says},
+    tokio,
+};
 
 /// Carries a Turn on until something holds, and kills the daemon there.
 async fn killed_when(world: &World, turn: TurnId, holds: impl Fn() -> bool) {

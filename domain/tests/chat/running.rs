@@ -8,7 +8,7 @@ use owl_domain::{
     ports::{Clock, Turns},
     turn::{Ending, TurnState},
 };
-use owl_testkit::model::runs;
+use owl_testkit::{model::runs, tokio};
 
 fn one() -> World {
     World::new(vec![runs(&["cat README.md"])])

@@ -5,7 +5,10 @@ use crate::{
     world::{Leads, World},
 };
 use owl_domain::{gate::DenialKind, ids::TurnId, turn::Ending};
-use owl_testkit::model::{calls, runs};
+use owl_testkit::{
+    model::{calls, runs},
+    tokio,
+};
 use std::sync::atomic::Ordering;
 
 async fn proposed(line: &str) -> (World, TurnId) {

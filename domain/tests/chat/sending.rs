@@ -9,7 +9,7 @@ use owl_domain::{
     text::ClientKey,
     turn::{Message, SendError},
 };
-use owl_testkit::model::runs;
+use owl_testkit::{model::runs, tokio};
 use std::sync::atomic::Ordering;
 
 async fn refused(world: &World, message: Message) -> SendError {

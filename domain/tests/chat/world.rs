@@ -26,6 +26,7 @@ use owl_domain::{
 use owl_testkit::{
     ManualClock, MemoryTurns,
     model::{Said, ScriptedModel},
+    tokio,
 };
 use std::{
     sync::{

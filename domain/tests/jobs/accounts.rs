@@ -12,7 +12,7 @@ use owl_domain::{
     text::{AbsPath, AccountName},
     time::Timestamp,
 };
-use owl_testkit::ManualClock;
+use owl_testkit::{ManualClock, tokio};
 use std::sync::Arc;
 
 fn name() -> AccountName {

@@ -6,6 +6,7 @@ use owl_domain::{
     permissions::Reported,
     ports::{AgentEvent, AgentExit, AgentExitWhy, LogLine, LogNote},
 };
+use owl_testkit::tokio;
 use std::time::Duration;
 
 async fn ran_with(events: Vec<AgentEvent>) -> (World, Job, Run) {

@@ -7,6 +7,7 @@ use owl_domain::{
     ports::{AtRisk, Jobs, Made, Once, Runs},
     text::ClientKey,
 };
+use owl_testkit::tokio;
 
 #[tokio::test]
 async fn an_accepted_job_keeps_its_branch_and_loses_its_worktree() {

@@ -8,6 +8,7 @@ use owl_domain::{
     project::FileError,
     text::{AccountName, CommitId},
 };
+use owl_testkit::tokio;
 
 fn reason(error: &StartError) -> CannotStartReason {
     match error {

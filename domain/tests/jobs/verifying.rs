@@ -5,6 +5,7 @@ use owl_domain::{
     job::{Check, Exit, JobState, Terms, VerificationKind, VerificationState},
     ports::{AgentEvent, AgentExitWhy, CheckRan, EndedBy, LogLine, LogNote, Verdict, VerdictError},
 };
+use owl_testkit::tokio;
 use std::time::Duration;
 
 fn checks(names: &[&str]) -> Vec<Check> {

@@ -20,7 +20,7 @@ use owl_domain::{
     text::{AbsPath, AccountName, BranchName, Clipped, CommitId, ProjectName, Prompt},
     time::Timestamp,
 };
-use owl_testkit::ManualClock;
+use owl_testkit::{ManualClock, tokio};
 use std::{
     collections::VecDeque,
     sync::{

@@ -22,3 +22,5 @@ pub use program::{Output, run, run_in};
 pub use running::Running;
 pub use schema::{Contract, contract};
 pub use strict::StrictModel;
+/// The runtime of all tests: the domain itself names none.
+pub use tokio;

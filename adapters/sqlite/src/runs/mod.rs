@@ -2,6 +2,7 @@
 //! computed from. What an Agent was told is stored as it stood and never written again (ADR-0035).
 
 mod json;
+mod permissions;
 mod read;
 mod steps;
 
@@ -62,7 +63,7 @@ impl Runs for SqliteRuns {
     }
 
     async fn reported(&self, id: RunId, reported: Reported) -> Result<(), StoreError> {
-        let text = json::write_reported(&reported);
+        let text = permissions::write_reported(&reported);
         let store = move |change: &mut Change<'_>| must(change.db(), REPORTED, params![id.number(), text], "this run");
         self.0.write(Timestamp::default(), store).await
     }

@@ -1,6 +1,6 @@
 //! A Run's row read as the domain's object. Changes nothing.
 
-use super::json;
+use super::{json, permissions};
 use crate::{
     failure::Failure,
     jobs::sure_job,
@@ -77,8 +77,8 @@ fn read(row: &mut Columns<'_>) -> Result<Read, Failure> {
     let (tool_version, settings_changed) = (row.next()?, row.next()?);
     let argv = crate::json::read_texts(&row.next::<String>()?, "an agent's words")?;
     let permissions = row.next::<String>()?;
-    let reported = row.next::<Option<String>>()?.map(|text| json::read_reported(&text)).transpose()?;
-    let denials = json::read_denials(&row.next::<String>()?)?;
+    let reported = row.next::<Option<String>>()?.map(|text| permissions::read_reported(&text)).transpose()?;
+    let denials = permissions::read_denials(&row.next::<String>()?)?;
     let ended = row.next::<Option<String>>()?.map(|text| json::read_ended(&text)).transpose()?;
     let state = match (finished_at.zip(outcome), &ended) {
         (Some((at, outcome)), _) => RunState::Finished(RunEnded { ending: RunEnding { outcome, reason }, at }),
@@ -94,7 +94,7 @@ fn read(row: &mut Columns<'_>) -> Result<Read, Failure> {
         argv,
         tool_version,
         exit: ended.as_ref().map(|ended| ended.exit.clone()),
-        permissions: json::read_permissions(&permissions, reported)?,
+        permissions: permissions::read_permissions(&permissions, reported)?,
         settings_changed,
         denials,
         verification: Vec::new(),

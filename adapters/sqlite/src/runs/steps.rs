@@ -1,6 +1,6 @@
 //! The steps of a Run at work, each a compare-and-set in its `WHERE`.
 
-use super::{job_of, json, read};
+use super::{job_of, json, permissions, read};
 use crate::{
     change::Change,
     failure::Failure,
@@ -52,7 +52,7 @@ pub(super) fn begin(change: &mut Change<'_>, new: &NewRun) -> Result<Option<(Job
         change.now_ms(),
         new.tool_version,
         json::write_texts(&new.argv),
-        json::write_permissions(&new.permissions),
+        permissions::write_permissions(&new.permissions),
         json::write_terms(&new.terms),
     ];
     let of = sql::sure(change.db(), INSERT, row, |row| row.id(RunId::new))?;
@@ -76,7 +76,7 @@ pub(super) fn start(change: &mut Change<'_>, id: RunId) -> Result<Moved, Failure
 
 /// Stores how the Agent ended.
 pub(super) fn ended(change: &mut Change<'_>, id: RunId, work: &AgentWork) -> Result<Moved, Failure> {
-    let (ended, denials) = (json::write_ended(&work.ended), json::write_denials(&work.denials));
+    let (ended, denials) = (json::write_ended(&work.ended), permissions::write_denials(&work.denials));
     if run(change.db(), END, params![id.number(), ended, denials, work.settings_changed])? == 0 {
         return Ok(Moved::Lost);
     }

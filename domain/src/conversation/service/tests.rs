@@ -7,6 +7,7 @@ use crate::{
     testing::NOON,
 };
 use mockall::Sequence;
+use owl_testkit::tokio;
 
 /// The ports, which a test tells what to expect. No Project is registered.
 struct Ports {

@@ -5,6 +5,7 @@ use crate::{
 };
 use alloc::{format, vec};
 use mockall::Sequence;
+use owl_testkit::tokio;
 
 const KEY: &str = "sk-planted-0123456789";
 

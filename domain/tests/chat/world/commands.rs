@@ -7,7 +7,7 @@ use owl_domain::{
     ports::{CommandError, Commands, EndedBy, Held, Progress, Ran, Running, Stop, Stream, Wall},
     text::{AbsPath, Clipped},
 };
-use owl_testkit::MemoryTurns;
+use owl_testkit::{MemoryTurns, tokio};
 use std::{
     collections::VecDeque,
     sync::{

@@ -6,6 +6,7 @@ use owl_domain::{
     project::Workdir,
     text::AbsPath,
 };
+use owl_testkit::tokio;
 use std::{
     collections::BTreeMap,
     sync::{

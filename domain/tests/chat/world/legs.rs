@@ -4,11 +4,11 @@ use owl_domain::{
     ids::TurnId,
     ports::{Legs, Stop},
 };
+use owl_testkit::tokio::sync::watch;
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::{Arc, Mutex},
 };
-use tokio::sync::watch;
 
 /// Remembers wakes, and fires the stop of a leg that is told to.
 #[derive(Default)]
