@@ -193,12 +193,7 @@ async fn create(api: Arc<Api>, given: CreateParams) -> Result<CreatedConversatio
 }
 
 async fn list(api: Arc<Api>, given: ListParams) -> Result<PageOf<Conversation>, RpcError> {
-    let project = given.project.as_deref().map(fields::project).transpose()?;
-    if let Some(name) = &project
-        && !api.projects.registered().await?.iter().any(|project| project.name == *name)
-    {
-        return Err(RpcError::not_found("project", name));
-    }
+    let project = api.registered(given.project.as_deref()).await?;
     let state = given.state.map(|state| match state {
         StateParam::Idle => ConversationState::Idle,
         StateParam::Running => ConversationState::Running,

@@ -172,12 +172,7 @@ async fn create(api: Arc<Api>, given: CreateParams) -> Result<CreatedJob, RpcErr
 }
 
 async fn list(api: Arc<Api>, given: ListParams) -> Result<PageOf<Job>, RpcError> {
-    let project = given.project.as_deref().map(fields::project).transpose()?;
-    if let Some(name) = &project
-        && !api.projects.registered().await?.iter().any(|project| project.name == *name)
-    {
-        return Err(RpcError::not_found("project", name));
-    }
+    let project = api.registered(given.project.as_deref()).await?;
     let filter = JobFilter { project, state: given.state.map(JobState::from) };
     let page = fields::page(given.limit, given.cursor)?;
     Ok(PageOf::of(api.jobs.list(filter, page).await?, |job| Job::from(&job)))

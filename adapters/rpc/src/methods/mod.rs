@@ -17,7 +17,7 @@ mod system;
 
 pub use system::{Health, Report};
 
-use crate::{live::LiveTexts, table::Table, wire::System};
+use crate::{error::RpcError, live::LiveTexts, table::Table, wire::System};
 use owl_domain::{
     account::AccountService,
     conversation::ConversationService,
@@ -26,6 +26,7 @@ use owl_domain::{
     ports::{Clock, Events, RunLogs, Stop},
     project::ProjectService,
     provider::ProviderService,
+    text::ProjectName,
     turn::ChatService,
 };
 use std::sync::Arc;
@@ -60,6 +61,17 @@ pub struct Api {
     pub system: System,
     /// How the daemon is.
     pub health: Arc<dyn Health>,
+}
+
+impl Api {
+    /// Reads the name of a Project that a list is about; `not_found` when no such Project is registered.
+    async fn registered(&self, name: Option<&str>) -> Result<Option<ProjectName>, RpcError> {
+        let Some(name) = name.map(fields::project).transpose()? else {
+            return Ok(None);
+        };
+        let known = self.projects.registered().await?.iter().any(|project| project.name == name);
+        if known { Ok(Some(name)) } else { Err(RpcError::not_found("project", &name)) }
+    }
 }
 
 /// Returns the table of all methods.

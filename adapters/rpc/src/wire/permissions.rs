@@ -4,6 +4,7 @@ use owl_domain::permissions::{self, Permissions};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+/// What a Run's Agent was told that it may do.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct RunPermissions {
     /// The Account's list as it stood.

@@ -53,7 +53,6 @@ pub struct Run {
     pub log_bytes: u64,
 }
 
-/// What a Run's Agent was told that it may do.
 /// What judged a Run's work, and what it said.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Verification {
