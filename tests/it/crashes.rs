@@ -198,9 +198,12 @@ async fn killed_while_a_command_is_held_up_it_is_dead_with_its_daemon_and_the_mo
     std::fs::remove_file(&fifo).unwrap();
     let events = replayed(&world.daemon, &c).await;
     honest(&events, &workdir);
-    let outcomes: Vec<_> =
-        events.iter().filter(|e| e["type"] == "item.completed").map(|e| e["item"]["outcome"].clone()).collect();
-    assert_eq!(outcomes[2..], [json!("interrupted"), json!("failed")]);
+    let items = events.iter().filter(|e| e["type"] == "item.completed").map(|e| &e["item"]);
+    let outcomes: Vec<_> = items.map(|item| [&item["outcome"], &item["failure"]]).skip(2).collect();
+    let failure = json!("its turn had ended");
+    assert_eq!(outcomes, [[&json!("interrupted"), &Value::Null], [&json!("failed"), &failure]]);
+    let recorded = world.client.ok("commands.list", json!({ "conversation_id": c, "outcome": "failed" })).await;
+    assert_eq!(recorded["items"][0]["failure"], failure);
     world.client.ok("chat.subscribe", json!({ "conversation_id": c })).await;
     goes_on(&mut world, &model, &c).await;
     let last = model.requests().pop().unwrap().json().to_string();

@@ -124,6 +124,21 @@ impl CommandOutcome {
             Self::Interrupted => "interrupted",
         }
     }
+
+    /// Returns how it ended, when it was started and that is known.
+    pub const fn result(&self) -> Option<&CommandResult> {
+        if let Self::Ran(result) = self { Some(result) } else { None }
+    }
+
+    /// Returns the gate's no.
+    pub const fn denial(&self) -> Option<&Denial> {
+        if let Self::GateDenied(denial) = self { Some(denial) } else { None }
+    }
+
+    /// Returns why it could not be started, for people.
+    pub fn failure(&self) -> Option<&str> {
+        if let Self::Failed { reason } = self { Some(reason) } else { None }
+    }
 }
 
 /// How a command that was started ended.

@@ -147,6 +147,8 @@ pub struct CommandRecord {
     pub outcome: Option<&'static str>,
     /// The gate's no.
     pub denial: Option<Denial>,
+    /// Why it could not be started, with `failed`.
+    pub failure: Option<String>,
     /// How it was decided; null when the gate denied it first, or while it waits.
     pub decision: Option<Decision>,
     /// What it ran, or would run, under; null when the gate denied it first.
@@ -175,11 +177,8 @@ pub struct CommandRecord {
 impl From<&Recorded> for CommandRecord {
     fn from(recorded: &Recorded) -> Self {
         let command = &recorded.command;
-        let (result, denial) = match &command.outcome {
-            Some(domain::CommandOutcome::Ran(result)) => (Some(result), None),
-            Some(domain::CommandOutcome::GateDenied(denial)) => (None, Some(denial)),
-            _ => (None, None),
-        };
+        let outcome = command.outcome.as_ref();
+        let result = outcome.and_then(domain::CommandOutcome::result);
         let shown = command.shown.as_ref();
         let confinement = result.map(|result| result.confinement).or(shown.map(|shown| shown.confinement));
         Self {
@@ -191,8 +190,9 @@ impl From<&Recorded> for CommandRecord {
             command: shown.map(Command::from),
             workdir: command.workdir.as_ref().map(super::ids),
             project: recorded.project.as_ref().map(super::ids),
-            outcome: command.outcome.as_ref().map(domain::CommandOutcome::name),
-            denial: denial.map(Denial::from),
+            outcome: outcome.map(domain::CommandOutcome::name),
+            denial: outcome.and_then(domain::CommandOutcome::denial).map(Denial::from),
+            failure: outcome.and_then(domain::CommandOutcome::failure).map(str::to_owned),
             decision: recorded.decision.as_ref().map(Decision::from),
             confinement: confinement.map(|confinement| confinement.name().to_owned()),
             created_at: recorded.created_at.to_string(),

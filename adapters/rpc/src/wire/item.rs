@@ -96,6 +96,8 @@ pub struct CommandItem {
     pub outcome: Option<&'static str>,
     /// The gate's no, with `gate_denied`.
     pub denial: Option<Denial>,
+    /// Why it could not be started, with `failed`.
+    pub failure: Option<String>,
     /// When it started.
     pub started_at: Option<String>,
     /// When it ended.
@@ -144,22 +146,19 @@ fn of<T>(item: &domain::Item, kind: &'static str, body: T) -> ItemOf<T> {
 
 impl From<&domain::CommandItem> for CommandItem {
     fn from(command: &domain::CommandItem) -> Self {
-        let (result, denial) = match &command.outcome {
-            Some(domain::CommandOutcome::Ran(result)) => (Some(result), None),
-            Some(domain::CommandOutcome::GateDenied(denial)) => (None, Some(denial)),
-            _ => (None, None),
-        };
+        let outcome = command.outcome.as_ref();
         Self {
             requested: command.requested.clone(),
             workdir: command.workdir.as_ref().map(super::ids),
             command: command.shown.as_ref().map(Command::from),
             proposal_id: command.proposal.map(super::ids),
             grant_id: command.grant.map(super::ids),
-            outcome: command.outcome.as_ref().map(domain::CommandOutcome::name),
-            denial: denial.map(Denial::from),
+            outcome: outcome.map(domain::CommandOutcome::name),
+            denial: outcome.and_then(domain::CommandOutcome::denial).map(Denial::from),
+            failure: outcome.and_then(domain::CommandOutcome::failure).map(str::to_owned),
             started_at: command.started_at.map(super::ids),
             finished_at: command.finished_at.map(super::ids),
-            result: result.map(CommandResult::from),
+            result: outcome.and_then(domain::CommandOutcome::result).map(CommandResult::from),
         }
     }
 }

@@ -90,7 +90,7 @@ fn a_command_that_ran_is_told_with_its_output() {
             "id": "i_9", "kind": "command", "conversation_id": "c_12", "turn_id": "t_40", "seq": 128, "state": "done",
             "created_at": "2026-11-30T21:04:02.000Z", "completed_at": "2026-11-30T21:04:05.000Z",
             "requested": "grep -rn TODO src", "workdir": "/home/u/my-app", "command": command_json(),
-            "proposal_id": "p_3", "grant_id": null, "outcome": "ran", "denial": null,
+            "proposal_id": "p_3", "grant_id": null, "outcome": "ran", "denial": null, "failure": null,
             "started_at": "2026-11-30T21:04:30.010Z", "finished_at": "2026-11-30T21:04:30.019Z",
             "result": {
                 "ended_by": "exit", "exit_code": 0, "signal": null, "duration_ms": 9,
@@ -117,6 +117,16 @@ fn what_the_gate_denied_says_why_and_has_no_command() {
     assert_eq!(
         told["denial"],
         json!({"kind": "path_outside", "argument": "../x", "message": "`../x` leads out of the workdir", "hint": null})
+    );
+}
+
+#[test]
+fn what_could_not_be_started_says_why() {
+    let failed = command(Some(CommandOutcome::Failed { reason: "its turn had ended".into() }));
+    let told = value(Item::from(&item(9, 128, true, ItemBody::Command(Box::new(failed)))));
+    assert_eq!(
+        [&told["outcome"], &told["failure"], &told["result"]],
+        [&json!("failed"), &json!("its turn had ended"), &Value::Null]
     );
 }
 
