@@ -148,6 +148,11 @@ impl Repositories for GitRepositories {
         waiting(move || check(&pins)).await.is_ok()
     }
 
+    async fn workdirs(&self, project: &Project) -> Vec<Workdir> {
+        let project = project.clone();
+        waiting(move || if check(&project.pins).is_ok() { worktrees::workdirs(&project) } else { Vec::new() }).await
+    }
+
     async fn worktrees(&self, project: &Project) -> Result<Vec<Worktree>, RepositoryError> {
         if !self.is_as_registered(project).await {
             return Ok(Vec::new());

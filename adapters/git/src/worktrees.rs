@@ -93,6 +93,16 @@ fn all(printed: &[u8]) -> Vec<Told> {
     all
 }
 
+/// Lists the workdirs of a Project by what the files say alone: its root, then the linked ones by path.
+pub(crate) fn workdirs(project: &Project) -> Vec<Workdir> {
+    let workdir = |pins| Workdir { project: project.name.clone(), pins };
+    let linked = pinned(&project.pins).into_iter().filter(|pins| pins.work_tree != project.pins.work_tree);
+    let mut all: Vec<_> = linked.map(workdir).collect();
+    all.sort_unstable_by(|a, b| a.path().cmp(b.path()));
+    all.insert(0, workdir(project.pins.clone()));
+    all
+}
+
 /// Puts together what git told and what the files say.
 pub(crate) fn worktrees(project: &Project, root: &Told, linked: &[Told]) -> Vec<Worktree> {
     let resolved: Vec<_> = linked.iter().filter_map(|told| Some((fs::canonicalize(&told.path).ok()?, told))).collect();
@@ -100,27 +110,15 @@ pub(crate) fn worktrees(project: &Project, root: &Told, linked: &[Told]) -> Vec<
         let path = Path::new(pins.work_tree.path.as_str());
         resolved.iter().find(|(there, _)| there == path).map(|(_, told)| *told)
     };
-    let locked = of(&project.pins).is_some_and(|told| told.locked);
-    let mut all: Vec<_> = pinned(&project.pins)
-        .into_iter()
-        .filter(|pins| pins.work_tree != project.pins.work_tree)
-        .map(|pins| worktree(project, WorktreeKind::Linked, of(&pins), pins))
-        .collect();
-    all.sort_unstable_by(|a, b| a.workdir.path().cmp(b.workdir.path()));
-    let mut root = worktree(project, WorktreeKind::Root, Some(root), project.pins.clone());
-    root.locked = locked;
-    all.insert(0, root);
-    all
-}
-
-fn worktree(project: &Project, kind: WorktreeKind, told: Option<&Told>, pins: Pins) -> Worktree {
-    Worktree {
-        workdir: Workdir { project: project.name.clone(), pins },
-        kind,
-        branch: told.and_then(|told| told.branch.clone()),
-        head: told.and_then(|told| told.head.clone()),
-        locked: told.is_some_and(|told| told.locked),
-    }
+    let tell = |workdir: Workdir| {
+        let listed = of(&workdir.pins);
+        let locked = listed.is_some_and(|told| told.locked);
+        let is_root = workdir.pins.work_tree == project.pins.work_tree;
+        let (kind, told) = if is_root { (WorktreeKind::Root, Some(root)) } else { (WorktreeKind::Linked, listed) };
+        let (branch, head) = (told.and_then(|told| told.branch.clone()), told.and_then(|told| told.head.clone()));
+        Worktree { workdir, kind, branch, head, locked }
+    };
+    workdirs(project).into_iter().map(tell).collect()
 }
 
 /// Finds and pins the linked worktrees from the side of the repository.

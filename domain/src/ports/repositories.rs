@@ -21,8 +21,13 @@ pub trait Repositories: Send + Sync {
     /// Says whether a Project's directory is there and is still the repository that was registered.
     async fn is_as_registered(&self, project: &Project) -> bool;
 
-    /// Lists the root and the linked worktrees that exist and point back, the root first, then by path. A Project that
-    /// is gone has none. [`WorktreeKind::Job`](crate::project::WorktreeKind) is the caller's to know.
+    /// Lists the directories of a Project in which commands may run: the root and the linked worktrees that exist and
+    /// point back, the root first, then by path. A Project that is gone has none. No git is asked, so that a command
+    /// costs none to find where it runs.
+    async fn workdirs(&self, project: &Project) -> Vec<Workdir>;
+
+    /// Lists the same directories with what git says of each. [`WorktreeKind::Job`](crate::project::WorktreeKind) is the
+    /// caller's to know.
     ///
     /// # Errors
     /// [`RepositoryError`] when git could not tell.

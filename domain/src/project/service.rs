@@ -251,9 +251,9 @@ impl ProjectService {
             return Err(self.invalid(given, NoWorkdir::Gone, &projects).await);
         };
         for project in &projects {
-            let mut directories = self.directories(project).await.into_iter();
-            if let Some(found) = directories.find(|worktree| *worktree.workdir.path() == resolved) {
-                return Ok(found.workdir);
+            let mut directories = self.repositories.workdirs(project).await.into_iter();
+            if let Some(found) = directories.find(|workdir| *workdir.path() == resolved) {
+                return Ok(found);
             }
         }
         Err(self.invalid(given, NoWorkdir::NotKnown, &projects).await)
@@ -262,8 +262,8 @@ impl ProjectService {
     async fn invalid(&self, given: &str, reason: NoWorkdir, projects: &[Project]) -> WorkdirError {
         let mut known = Vec::new();
         for project in projects {
-            let directories = self.directories(project).await;
-            known.extend(directories.into_iter().map(|w| (w.workdir.path().clone(), w.workdir.project)));
+            let directories = self.repositories.workdirs(project).await;
+            known.extend(directories.into_iter().map(|workdir| (workdir.path().clone(), workdir.project)));
         }
         let known_total = known.len();
         known.truncate(KNOWN_LISTED);

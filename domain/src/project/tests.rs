@@ -31,9 +31,12 @@ fn project(called: &str, root: &str) -> Project {
     Project { name: name(called), base_branch: branch("main"), pins: pins(root), added_at: NOON }
 }
 
-fn worktree(of: &str, root: &str, kind: WorktreeKind) -> Worktree {
-    let workdir = Workdir { project: name(of), pins: pins(root) };
-    Worktree { workdir, kind, branch: None, head: None, locked: false }
+fn workdir(of: &str, root: &str) -> Workdir {
+    Workdir { project: name(of), pins: pins(root) }
+}
+
+fn worktree(workdir: Workdir) -> Worktree {
+    Worktree { workdir, kind: WorktreeKind::Linked, branch: None, head: None, locked: false }
 }
 
 /// The service where these are registered. A path in `links` leads to another one; one in `gone` leads nowhere.
@@ -50,18 +53,20 @@ fn service(
 
 fn repositories() -> MockRepositories {
     let mut repositories = MockRepositories::new();
-    repositories.expect_worktrees().returning(|project| {
-        let of = project.name.as_str();
-        match of {
-            "shop" => Ok(vec![
-                worktree(of, "/home/u/shop", WorktreeKind::Root),
-                worktree(of, "/home/u/shop-topic", WorktreeKind::Linked),
-            ]),
-            "broken" => Err(RepositoryError::Failed { reason: "git could not tell".into() }),
-            _ => Ok(vec![worktree(of, project.root().as_str(), WorktreeKind::Root)]),
-        }
+    repositories.expect_workdirs().returning(workdirs);
+    repositories.expect_worktrees().returning(|project| match project.name.as_str() {
+        "broken" => Err(RepositoryError::Failed { reason: "git could not tell".into() }),
+        _ => Ok(workdirs(project).into_iter().map(worktree).collect()),
     });
     repositories
+}
+
+fn workdirs(project: &Project) -> Vec<Workdir> {
+    match project.name.as_str() {
+        "shop" => vec![workdir("shop", "/home/u/shop"), workdir("shop", "/home/u/shop-topic")],
+        "broken" => Vec::new(),
+        other => vec![workdir(other, project.root().as_str())],
+    }
 }
 
 fn with(

@@ -130,9 +130,18 @@ pub(crate) fn project() -> Project {
     }
 }
 
+fn workdir(root: &str) -> Workdir {
+    Workdir { project: ProjectName::new("shop").unwrap(), pins: pins(root) }
+}
+
 fn worktree(root: &str, kind: WorktreeKind) -> Worktree {
-    let workdir = Workdir { project: ProjectName::new("shop").unwrap(), pins: pins(root) };
-    Worktree { workdir, kind, branch: Some(BranchName::new("topic").unwrap()), head: None, locked: false }
+    Worktree {
+        workdir: workdir(root),
+        kind,
+        branch: Some(BranchName::new("topic").unwrap()),
+        head: None,
+        locked: false,
+    }
 }
 
 impl World {
@@ -205,6 +214,7 @@ impl World {
         repositories
             .expect_worktrees()
             .returning(|_| Ok(vec![worktree(SHOP, WorktreeKind::Root), worktree(TREE, WorktreeKind::Linked)]));
+        repositories.expect_workdirs().returning(|_| vec![workdir(SHOP), workdir(TREE)]);
         let known = self.known.clone();
         repositories.expect_home().returning(move |workdir, _| {
             Ok(GitHome {

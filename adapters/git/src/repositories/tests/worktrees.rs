@@ -15,6 +15,9 @@ fn add(repo: &TempRepo, name: &str, more: &[&str]) -> std::path::PathBuf {
 /// The worktrees as lines: kind, path below the parent, branch, lock.
 async fn lines(host: &Host, project: &Project, parent: &Path) -> Vec<String> {
     let worktrees = host.repositories.worktrees(project).await.unwrap();
+    let workdirs = host.repositories.workdirs(project).await;
+    let listed: Vec<_> = worktrees.iter().map(|worktree| worktree.workdir.clone()).collect();
+    assert_eq!(workdirs, listed, "the files alone tell the same directories");
     let line = |worktree: &owl_domain::project::Worktree| {
         let path = Path::new(worktree.workdir.path().as_str()).strip_prefix(parent).unwrap().display().to_string();
         let branch = worktree.branch.as_ref().map_or("-", |branch| branch.as_str());
@@ -128,10 +131,12 @@ async fn a_project_that_is_gone_or_replaced_has_none() {
     assert!(host.repositories.is_as_registered(&project).await);
     fs::rename(repo.root(), repo.beside("moved")).unwrap();
     assert_eq!(host.repositories.worktrees(&project).await.unwrap(), []);
+    assert_eq!(host.repositories.workdirs(&project).await, []);
     assert!(!host.repositories.is_as_registered(&project).await);
     fs::create_dir(repo.root()).unwrap();
     Git::at(repo.root()).init();
     assert_eq!(host.repositories.worktrees(&project).await.unwrap(), []);
+    assert_eq!(host.repositories.workdirs(&project).await, []);
     assert!(!host.repositories.is_as_registered(&project).await);
 }
 
