@@ -35,8 +35,13 @@ impl Bench {
 
     /// One whose Project's own file says this behind its `apiVersion`; `more` is in the daemon's environment.
     pub(crate) async fn with(project: &str, more: &[(&str, &str)]) -> Self {
+        Self::with_tool(&stub(), project, more).await
+    }
+
+    /// One whose coding tool is another program.
+    pub(crate) async fn with_tool(tool: &Path, project: &str, more: &[(&str, &str)]) -> Self {
         let home = Home::new();
-        home.configure(&format!("apiVersion: codingowl.dev/v1\nclaudePath: {}\n", stub().display()));
+        home.configure(&format!("apiVersion: codingowl.dev/v1\nclaudePath: {}\n", tool.display()));
         let repo = TempRepo::with_commit();
         if !project.is_empty() {
             repo.commit_file(".coding-owl.yaml", format!("apiVersion: codingowl.dev/v1\n{project}"));

@@ -4,4 +4,5 @@ mod bench;
 mod ends;
 mod grants;
 mod jobs;
+mod real;
 mod seeding;

@@ -14,7 +14,7 @@ pub use fixtures::{CANARY, Fixtures};
 pub use git::Git;
 pub use hostile::Hostile;
 pub use plain::plain;
-pub use shop::Shop;
+pub use shop::{SHOP_LINKS, Shop};
 pub use snapshot::Snapshot;
 
 use std::{

@@ -1,6 +1,5 @@
 //! One coding tool in a worktree of its own, playing a scripted turn.
 
-use crate::api::{Block, MessagesApi};
 use async_trait::async_trait;
 use owl_agents::{Bounds, ClaudeCode, Environment};
 use owl_domain::{
@@ -12,6 +11,7 @@ use owl_domain::{
     text::{AbsPath, AccountName},
 };
 use owl_process::{OwnCommand, OwnOutput, Spawner};
+use owl_testkit::{Block, MessagesApi};
 use serde_json::{Value, json};
 use std::{
     collections::HashSet,

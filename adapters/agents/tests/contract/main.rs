@@ -4,7 +4,6 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has to end")]
 #![expect(clippy::print_stderr, reason = "what is skipped is said aloud")]
 
-mod api;
 mod bench;
 mod denials;
 mod ending;

@@ -1,9 +1,7 @@
 //! C12 to C14: nothing that lies in a worktree grants, runs or leads anywhere, but its CLAUDE.md is read.
 
-use crate::{
-    api::MessagesApi,
-    bench::{Bench, Call, Scenario, bash, denied_tools, lines_of, real, subjects},
-};
+use crate::bench::{Bench, Call, Scenario, bash, denied_tools, lines_of, real, subjects};
+use owl_testkit::MessagesApi;
 use serde_json::{Value, json};
 
 /// The Driver's words with other sources, so that a test can fail.

@@ -1,4 +1,8 @@
 use super::*;
+use nix::sys::{
+    resource::{Resource, getrlimit, setrlimit},
+    signal::{SigSet, Signal},
+};
 use std::{
     os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink},
     path::PathBuf,
@@ -139,6 +143,32 @@ async fn what_a_dead_daemon_left_neither_blocks_nor_misleads() {
     fs::create_dir_all(&one.directory).unwrap();
     fs::write(one.directory.join(".owl-abc123.tmp"), "{ half").unwrap();
     assert!(one.seed().await.unwrap().seeded);
+}
+
+#[test]
+fn a_disk_that_is_full_leaves_no_file_and_no_half_of_one() {
+    const INSIDE: &str = "OWL_TEST_INSIDE";
+    if std::env::var_os(INSIDE).is_none() {
+        // In a process of its own: no file may grow there.
+        let name = "account_settings::tests::a_disk_that_is_full_leaves_no_file_and_no_half_of_one";
+        owl_testkit::run_again(name, &[(INSIDE, "1")]).unwrap();
+        return;
+    }
+    // Blocked in this thread before the others are made of it: the write fails, the signal does not end the process.
+    SigSet::from(Signal::SIGXFSZ).thread_block().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let one = One::fresh();
+        let (_, most) = getrlimit(Resource::RLIMIT_FSIZE).unwrap();
+        setrlimit(Resource::RLIMIT_FSIZE, 8, most).unwrap();
+        let refused = one.seed().await.unwrap_err();
+        let SettingsError::Unwritable { file, message } = &refused else { panic!("{refused}") };
+        assert_eq!(*file, one.file.display().to_string());
+        assert!(message.contains("cannot be written"), "{message}");
+        assert_eq!(names(&one.directory), Vec::<String>::new());
+        setrlimit(Resource::RLIMIT_FSIZE, most, most).unwrap();
+        assert!(one.seed().await.unwrap().seeded, "with room again it is seeded as if nothing had been");
+    });
 }
 
 #[tokio::test]

@@ -102,28 +102,7 @@ impl Tree {
         ] {
             tree.add(&format!("{ROOT}/{file}"), Node::Thing(FileKind::File));
         }
-        for (link, target) in [
-            ("link-out", "../other/secret.txt"),
-            ("link-dir-out", "../other"),
-            ("link-abs-out", "/home/u/other/secret.txt"),
-            ("chain1", "chain2"),
-            ("chain2", "chain3"),
-            ("chain3", "../other/secret.txt"),
-            ("up", ".."),
-            ("sub/out", "../../other/dir"),
-            ("dangling", "../other/not-there"),
-            ("dangling-in", "src/gone.rs"),
-            ("loop-a", "loop-b"),
-            ("loop-b", "loop-a"),
-            ("dotgit", ".git"),
-            ("settings.ini", ".git/config"),
-            ("environ", "/proc/self/environ"),
-            ("zero", "/dev/zero"),
-            ("link-in", "src"),
-            ("link-readme", "README.md"),
-            ("src/readme-up", "../README.md"),
-            ("roundabout", "../shop/README.md"),
-        ] {
+        for (link, target) in owl_testkit::repo::SHOP_LINKS {
             tree.add(&format!("{ROOT}/{link}"), Node::Link(target.into()));
         }
         tree.add(&format!("{ROOT}/pipe"), Node::Thing(FileKind::Fifo));

@@ -91,6 +91,33 @@ fn files(root: &Path) {
     write(&root.join("big.txt"), lines);
 }
 
+/// Where the secret beside the shop is in the gate's own tests, whose tree is no disk.
+const SECRET: &str = "/home/u/other/secret.txt";
+
+/// The links of the shop, each with where it says that it leads: the same on disk and in the gate's own tests.
+pub const SHOP_LINKS: [(&str, &str); 20] = [
+    ("link-out", "../other/secret.txt"),
+    ("link-dir-out", "../other"),
+    ("link-abs-out", SECRET),
+    ("chain1", "chain2"),
+    ("chain2", "chain3"),
+    ("chain3", "../other/secret.txt"),
+    ("up", ".."),
+    ("sub/out", "../../other/dir"),
+    ("dangling", "../other/not-there"),
+    ("dangling-in", "src/gone.rs"),
+    ("loop-a", "loop-b"),
+    ("loop-b", "loop-a"),
+    ("dotgit", ".git"),
+    ("settings.ini", ".git/config"),
+    ("environ", "/proc/self/environ"),
+    ("zero", "/dev/zero"),
+    ("link-in", "src"),
+    ("link-readme", "README.md"),
+    ("src/readme-up", "../README.md"),
+    ("roundabout", "../shop/README.md"),
+];
+
 /// Repositories in the tree, whole or not: what is below any name of `.git`, and what looks like a bare one.
 fn git_data(root: &Path) {
     let credential = format!("[remote \"origin\"]\n\turl = https://jane:{CANARY}@example.invalid\n");
@@ -111,28 +138,9 @@ fn git_data(root: &Path) {
 
 fn links(root: &Path, secret: &Path) {
     fs::create_dir(root.join("sub")).unwrap();
-    for (name, target) in [
-        ("link-out", "../other/secret.txt"),
-        ("link-dir-out", "../other"),
-        ("link-abs-out", secret.to_str().unwrap()),
-        ("chain1", "chain2"),
-        ("chain2", "chain3"),
-        ("chain3", "../other/secret.txt"),
-        ("up", ".."),
-        ("sub/out", "../../other/dir"),
-        ("dangling", "../other/not-there"),
-        ("dangling-in", "src/gone.rs"),
-        ("loop-a", "loop-b"),
-        ("loop-b", "loop-a"),
-        ("dotgit", ".git"),
-        ("settings.ini", ".git/config"),
-        ("environ", "/proc/self/environ"),
-        ("zero", "/dev/zero"),
-        ("link-in", "src"),
-        ("link-readme", "README.md"),
-        ("src/readme-up", "../README.md"),
-        ("roundabout", "../shop/README.md"),
-    ] {
+    let absolute = secret.to_str().unwrap();
+    for (name, target) in SHOP_LINKS {
+        let target = if target == SECRET { absolute } else { target };
         symlink(target, root.join(name)).unwrap();
     }
 }

@@ -1,6 +1,8 @@
 //! A Messages API on loopback that plays a script, so that a real coding tool runs offline (D23): which turn is played is
 //! told by how many assistant messages a request holds. It records what it was sent. Knows nothing of Owl.
 
+#![expect(clippy::expect_used, reason = "a test's server that cannot go on has to end the test")]
+
 use serde_json::{Value, json};
 use std::{
     io::{self, BufRead as _, BufReader, Read as _, Write as _},
@@ -11,7 +13,7 @@ use std::{
 
 /// One part of a scripted reply.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Block {
+pub enum Block {
     /// Words.
     Text(String),
     /// A call of one of the tool's own tools; its id is `toolu_TURN_PLACE`.
@@ -25,7 +27,7 @@ pub(crate) enum Block {
 
 /// A request that came for a reply.
 #[derive(Debug, Clone)]
-pub(crate) struct ApiRequest {
+pub struct ApiRequest {
     /// Header names in lower case, with their values.
     pub headers: Vec<(String, String)>,
     /// The body.
@@ -34,14 +36,14 @@ pub(crate) struct ApiRequest {
 
 impl ApiRequest {
     /// Returns a header's value.
-    pub(crate) fn header(&self, wanted: &str) -> Option<&str> {
+    pub fn header(&self, wanted: &str) -> Option<&str> {
         self.headers.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str())
     }
 }
 
 /// The server. It ends with the test that holds it.
 #[derive(Debug)]
-pub(crate) struct MessagesApi {
+pub struct MessagesApi {
     address: SocketAddr,
     requests: Arc<Mutex<Vec<ApiRequest>>>,
 }
@@ -51,7 +53,7 @@ impl MessagesApi {
     ///
     /// # Panics
     /// When no port can be had.
-    pub(crate) fn start(turns: Vec<Vec<Block>>) -> Self {
+    pub fn start(turns: Vec<Vec<Block>>) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port on loopback");
         let address = listener.local_addr().expect("an address");
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -67,12 +69,12 @@ impl MessagesApi {
     }
 
     /// Returns its address as a base URL.
-    pub(crate) fn url(&self) -> String {
+    pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
     /// Returns the requests that came for a reply.
-    pub(crate) fn requests(&self) -> Vec<ApiRequest> {
+    pub fn requests(&self) -> Vec<ApiRequest> {
         lock(&self.requests).clone()
     }
 }
