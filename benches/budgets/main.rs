@@ -12,9 +12,12 @@ mod echo;
 mod hand_written;
 #[path = "../baseline/relay.rs"]
 mod relay;
+#[path = "../baseline/select.rs"]
+mod select;
 #[path = "../baseline/spawn.rs"]
 mod spawn;
 
+mod clients;
 mod commands;
 mod gate;
 mod report;
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let mut report = Report::new(wanted);
     transport::rows(&mut report);
+    clients::rows(&mut report);
     store::rows(&mut report);
     streaming::rows(&mut report);
     gate::rows(&mut report);

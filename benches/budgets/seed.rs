@@ -34,13 +34,28 @@ pub(crate) async fn fill(home: &Home) -> String {
     let long = first.unwrap();
     for _ in 0..ITEMS / 2 {
         now += 1_000;
-        turn(&store, long, Timestamp::from_millis(now)).await;
+        let text = "Three commits, of which the last one retries five times and not three.";
+        turn(&store, long, text, Timestamp::from_millis(now)).await;
     }
     store.close().await;
     long.to_string()
 }
 
-async fn turn(store: &SqliteStore, conversation: ConversationId, now: Timestamp) {
+/// Fills the database of a home with one conversation whose events have that size. Returns its id.
+pub(crate) async fn backlog(home: &Home, mib: usize) -> String {
+    let path = home.database();
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let store = SqliteStore::open(&path, Arc::new(RpcEventText)).unwrap();
+    let made = store.conversations().create(NewConversation::default(), Timestamp::from_millis(1)).await.unwrap();
+    let text = "a line of what was found, long enough to be read\n".repeat(1_300);
+    for at in 0..mib * 1024 * 1024 / text.len() {
+        turn(&store, made.conversation.id, &text, Timestamp::from_millis(1_000 + i64::try_from(at).unwrap())).await;
+    }
+    store.close().await;
+    made.conversation.id.to_string()
+}
+
+async fn turn(store: &SqliteStore, conversation: ConversationId, text: &str, now: Timestamp) {
     let turns = store.turns();
     let new = NewTurn {
         conversation,
@@ -52,7 +67,6 @@ async fn turn(store: &SqliteStore, conversation: ConversationId, now: Timestamp)
         tools: true,
         once: None,
     };
-    let text = "Three commits, of which the last one retries five times and not three.";
     let begun = turns.begin(new, now).await.unwrap();
     let item = turns.open_text(begun.turn, now).await.unwrap();
     turns.append(item, Part::Text, text);

@@ -1,9 +1,10 @@
-//! B7 to B9: replay and pages from a large database, through the daemon.
+//! B7 to B9: replay and pages from a large database, through the daemon, beside the bare `SELECT` of the same rows.
 
 use crate::{
     owl,
     report::{Report, per_second, percentile},
     runtime, seed,
+    select::Select,
 };
 use owl_testkit::{Client, Daemon, Home};
 use serde_json::{Value, json};
@@ -24,27 +25,39 @@ pub(crate) fn rows(report: &mut Report) {
         let daemon = Daemon::start(owl(), &home).await;
         let mut client = daemon.connect().await;
         client.unchecked();
+        let bare = Select::open(&home.database());
+        let id: i64 = long.trim_start_matches("c_").parse().unwrap();
+        let beside = |took| format!("SELECT {:.1?}", percentile(took, 99));
         if report.wants("B7") {
-            let mut rates: Vec<f64> = Vec::new();
+            let (mut rates, mut selects) = (Vec::new(), Vec::new());
             for _ in 0..5 {
                 rates.push(replay(&home, &long).await);
+                selects.push(bare.events(id));
             }
-            rates.sort_by(f64::total_cmp);
-            let rate = rates[rates.len() / 2];
-            report.number("B7", "replay from the database", rate >= 300_000.0, &per_second(rate), "", ">= 300 k/s");
+            let (rate, select) = (middle(rates), format!("SELECT {}", per_second(middle(selects))));
+            report.number(
+                "B7",
+                "replay from the database",
+                rate >= 300_000.0,
+                &per_second(rate),
+                &select,
+                ">= 300 k/s",
+            );
         }
         if report.wants("B8") {
             for limit in [50, 200] {
-                let took = conversations(&mut client, limit).await;
+                let took = percentile(conversations(&mut client, limit).await, 99);
                 let what = format!("conversations.list, {limit} a page, p99");
-                report.time("B8", &what, percentile(took, 99), Duration::from_millis(5), "");
+                report.time("B8", &what, took, Duration::from_millis(5), &beside(bare.conversations(limit)));
             }
         }
         if report.wants("B9") {
+            let newest = client.ok("system.health", json!({})).await["last_seq"].as_u64().unwrap();
             for limit in [50, 200] {
-                let took = items(&mut client, &long, limit).await;
+                let took = percentile(items(&mut client, &long, newest, limit).await, 99);
                 let what = format!("conversations.items, {limit} a page, p99");
-                report.time("B9", &what, percentile(took, 99), Duration::from_millis(5), "");
+                let select = beside(bare.items(id, places(newest), limit));
+                report.time("B9", &what, took, Duration::from_millis(5), &select);
             }
         }
         daemon.terminate().await;
@@ -92,14 +105,9 @@ async fn conversations(client: &mut Client, limit: u32) -> Vec<Duration> {
     }
 }
 
-async fn items(client: &mut Client, long: &str, limit: u32) -> Vec<Duration> {
+async fn items(client: &mut Client, long: &str, newest: u64, limit: u32) -> Vec<Duration> {
     let mut took = Vec::new();
-    let newest = client.ok("system.health", json!({})).await["last_seq"].as_u64().unwrap();
-    // A fixed walk over all places, in an order that no cache foresees.
-    let mut place = 1_u64;
-    for _ in 0..400 {
-        place = (place * 6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let before = 20_000 + place % newest.saturating_sub(20_000).max(1);
+    for before in places(newest) {
         let start = Instant::now();
         client
             .ok("conversations.items", json!({ "conversation_id": long, "before_seq": before, "limit": limit }))
@@ -107,4 +115,17 @@ async fn items(client: &mut Client, long: &str, limit: u32) -> Vec<Duration> {
         took.push(start.elapsed());
     }
     took
+}
+
+/// A fixed walk over all places, in an order that no cache foresees.
+fn places(newest: u64) -> impl Iterator<Item = u64> {
+    let step =
+        |place: &u64| Some(place.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407));
+    let places = std::iter::successors(step(&1), step).take(400);
+    places.map(move |place| 20_000 + place % newest.saturating_sub(20_000).max(1))
+}
+
+fn middle(mut rates: Vec<f64>) -> f64 {
+    rates.sort_by(f64::total_cmp);
+    rates[rates.len() / 2]
 }
