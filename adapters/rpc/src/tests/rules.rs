@@ -98,7 +98,7 @@ std::thread_local! {
 impl Log {
     fn add(what: &dyn std::fmt::Debug) {
         // A thread that is ending may log once more when its text is gone already.
-        let _ = LOGGED.try_with(|text| text.borrow_mut().push_str(&format!("{what:?}\n")));
+        LOGGED.try_with(|text| text.borrow_mut().push_str(&format!("{what:?}\n"))).ok();
     }
 }
 
