@@ -48,6 +48,10 @@ fn told(status: &Value) -> String {
             text(status, "health.commands_running")
         ),
     ];
+    let own = env!("CARGO_PKG_VERSION");
+    if text(status, "info.version") != own {
+        lines.push(format!("NOTE         this is owl {own}, and the daemon is another version: restart it"));
+    }
     let missing: Vec<&str> =
         status["info"]["confinement"]["missing"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     if !missing.is_empty() {

@@ -147,10 +147,12 @@ fn prompt_from_stdin() -> Result<String, Failed> {
 }
 
 fn shown(job: &Value) -> String {
-    let mut lines =
-        vec![format!("{}  {}", text(job, "id"), text(job, "title")), format!("state     {}", text(job, "state"))];
+    let mut lines = vec![
+        format!("{}  {}", text(job, "id"), one_line(&text(job, "title"))),
+        format!("state     {}", text(job, "state")),
+    ];
     if let Some(reason) = job["reason"].as_str() {
-        lines.push(format!("reason    {reason}"));
+        lines.push(format!("reason    {}", one_line(reason)));
     }
     lines.push(format!("project   {} (from {})", text(job, "project"), text(job, "base_branch")));
     lines.push(format!("account   {}", text(job, "account")));
@@ -183,7 +185,7 @@ fn run_lines(run: &Value) -> Vec<String> {
     let outcome = run["outcome"].as_str().or_else(|| run["state"].as_str()).unwrap_or_default();
     let mut lines = vec![format!("run {}  attempt {}  {outcome}", text(run, "id"), text(run, "attempt"))];
     if let Some(reason) = run["reason"].as_str() {
-        lines.push(format!("  reason    {reason}"));
+        lines.push(format!("  reason    {}", one_line(reason)));
     }
     let account = &run["permissions"]["account"];
     lines.push(format!("  allowed by the Account {} ({})", text(account, "name"), text(account, "file")));
@@ -218,7 +220,7 @@ fn run_lines(run: &Value) -> Vec<String> {
             "  denied {}× {}: {}",
             text(denial, "count"),
             text(denial, "tool"),
-            text(denial, "input_summary")
+            one_line(&text(denial, "input_summary"))
         ));
         match denial["rule_to_add"].as_str() {
             Some(rule) => {
@@ -233,14 +235,15 @@ fn run_lines(run: &Value) -> Vec<String> {
     for check in run["verification"].as_array().into_iter().flatten() {
         lines.push(format!("  {} {}: {}", text(check, "kind"), text(check, "name"), text(check, "state")));
         if let Some(message) = check["message"].as_str() {
-            lines.push(format!("    {message}"));
+            lines.push(format!("    {}", one_line(message)));
         }
         if let Some(output) = check["output"]["head"].as_str() {
-            lines.extend(output.lines().map(|line| format!("    | {line}")));
+            lines.extend(quoted(output));
         }
     }
     if let Some(last) = run["result_text"].as_str() {
-        lines.push(format!("  the Agent's last words: {last}"));
+        lines.push("  the Agent's last words".into());
+        lines.extend(quoted(last));
     }
     lines
 }
@@ -253,6 +256,11 @@ fn rules<'v>(list: &'v Value, ignored: &'v Value) -> impl Iterator<Item = String
             None => one_line(rule),
         }
     })
+}
+
+/// What somebody else wrote, marked on each line, so that none of it passes for a line of Owl's.
+fn quoted(text: &str) -> impl Iterator<Item = String> {
+    visible(text).split('\n').map(|line| format!("    | {line}")).collect::<Vec<_>>().into_iter()
 }
 
 /// One rule a line, and nothing that would not print as itself.
