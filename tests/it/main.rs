@@ -22,6 +22,7 @@ mod life;
 mod limits;
 mod lines;
 mod models;
+mod packaging;
 mod race;
 mod races;
 mod replay;

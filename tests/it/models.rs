@@ -32,7 +32,8 @@ fn reply(text: &[&str], call: Option<(&str, &Value)>) -> String {
     events.iter().map(|event| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap())).collect()
 }
 
-async fn configured(world: &mut World, server: &ByteServer) -> String {
+/// Configures Anthropic at that server, and returns a Conversation that is followed.
+pub(crate) async fn configured(world: &mut World, server: &ByteServer) -> String {
     let params =
         json!({ "provider": "anthropic", "api_key": KEY, "base_url": server.url(), "default_model": "claude-x" });
     let provider = world.client.ok("providers.configure", params).await;

@@ -1,7 +1,7 @@
 //! A killed daemon loses nothing that was told, and runs nothing twice.
 
 use crate::support::{World, allow, ask, command, items, owl, proposal};
-use owl_testkit::Daemon;
+use owl_testkit::{ByteServer, Daemon, Script};
 use serde_json::json;
 
 #[tokio::test]
@@ -120,6 +120,10 @@ async fn a_stop_ends_what_runs_leaves_what_waits_and_tells_who_watches() {
     let second = proposal(&mut world.client).await;
     allow(&mut world.client, &second).await;
     world.client.event_of("command.started").await;
+    let silent = ByteServer::start([Script::events().hold()]);
+    let hears_nothing = crate::models::configured(&mut world, &silent).await;
+    world.client.ok("chat.send", json!({ "conversation_id": hears_nothing, "text": "Is anybody there?" })).await;
+    silent.wait_for_requests(1);
     let World { home, repo, daemon, mut client } = world;
     let status = daemon.terminate().await;
     assert_eq!(status.code(), Some(0));
@@ -129,8 +133,11 @@ async fn a_stop_ends_what_runs_leaves_what_waits_and_tells_who_watches() {
 
     let daemon = Daemon::start(owl(), &home).await;
     let mut client = daemon.connect().await;
-    let ended = client.ok("conversations.get", json!({ "conversation_id": runs })).await;
-    assert_eq!(ended["turn"]["stop_reason"], "interrupted");
+    for ended in [&runs, &hears_nothing] {
+        let ended = client.ok("conversations.get", json!({ "conversation_id": ended })).await;
+        assert_eq!(ended["turn"]["stop_reason"], "interrupted");
+    }
+    assert_eq!(silent.requests().len(), 1, "nobody asks it again");
     let item = items(&mut client, &runs).await.into_iter().find(|item| item["kind"] == "command").unwrap();
     assert_eq!(item["result"]["ended_by"], "shutdown");
     assert_eq!(client.ok("consent.list", json!({})).await["items"][0]["id"], shown["id"]);

@@ -157,6 +157,7 @@ async fn an_agent_has_its_own_accounts_token_and_no_other_credential() {
     assert_eq!(tokens, [&json!(TOKEN), &Value::Null, &json!("sk-ant-oat01-of-the-other-9999")]);
     for record in &records {
         assert!(!record.to_string().contains(secret));
+        assert!(!record["argv"].to_string().contains("sk-ant-oat01"));
         let names: Vec<&str> = record["names"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
         assert!(
             !names

@@ -4,5 +4,6 @@ mod bench;
 mod ends;
 mod grants;
 mod jobs;
+mod printed;
 mod real;
 mod seeding;
