@@ -60,28 +60,57 @@ impl Texts {
         self.lock().texts.get(&(item, part)).cloned().unwrap_or_default()
     }
 
-    /// Takes away what was written: the first `bytes` of what waits. What came meanwhile stays.
-    pub(crate) fn written(&self, item: ItemId, part: Part, bytes: usize) {
+    /// Takes away what was written. What came meanwhile stays, and whoever added it was told that the writer knows: so
+    /// this returns [`Due::Soon`] when anything waits.
+    pub(crate) fn written(&self, written: &[(ItemId, Part, String)]) -> Due {
         let mut waiting = self.lock();
-        let Some(text) = waiting.texts.get_mut(&(item, part)) else {
-            return;
-        };
-        let written = bytes.min(text.len());
-        text.drain(..written);
-        if text.is_empty() {
-            waiting.texts.remove(&(item, part));
+        for (item, part, text) in written {
+            waiting.take(*item, *part, text.len());
         }
-        waiting.bytes -= written;
+        if waiting.bytes == 0 { Due::Known } else { Due::Soon }
     }
 
     /// Takes away all of an Item that is closed.
     pub(crate) fn forget(&self, item: ItemId) {
+        let mut waiting = self.lock();
         for part in [Part::Text, Part::Reasoning] {
-            self.written(item, part, usize::MAX);
+            waiting.take(item, part, usize::MAX);
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Waiting {
+    /// Takes away the first `bytes`, or all that there is.
+    fn take(&mut self, item: ItemId, part: Part, bytes: usize) {
+        let Some(text) = self.texts.get_mut(&(item, part)) else {
+            return;
+        };
+        let taken = bytes.min(text.len());
+        text.drain(..taken);
+        if text.is_empty() {
+            self.texts.remove(&(item, part));
+        }
+        self.bytes -= taken;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_while_the_writer_writes_is_due_again_although_it_was_known() {
+        let (texts, item) = (Texts::default(), ItemId::new(1));
+        assert_eq!(texts.add(item, Part::Text, "first "), Due::Soon);
+        let taken = texts.waiting();
+        assert_eq!(texts.add(item, Part::Text, "and more"), Due::Known);
+        assert_eq!(texts.written(&taken), Due::Soon);
+        assert_eq!(texts.of(item, Part::Text), "and more");
+        assert_eq!(texts.written(&texts.waiting()), Due::Known);
+        assert_eq!(texts.add(item, Part::Text, "anew"), Due::Soon);
     }
 }

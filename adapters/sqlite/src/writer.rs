@@ -118,10 +118,11 @@ impl Writing {
         }
     }
 
-    fn write_texts(&mut self) -> Result<(), StoreError> {
+    /// Writes what waits. Returns what is due then: text may have come meanwhile.
+    fn write_texts(&mut self) -> Result<Due, StoreError> {
         let waiting = self.texts.waiting();
         if waiting.is_empty() {
-            return Ok(());
+            return Ok(Due::Known);
         }
         // No event: the moment does not matter.
         self.change(Timestamp::default(), |change| {
@@ -130,10 +131,7 @@ impl Writing {
             }
             Ok(())
         })?;
-        for (item, part, text) in waiting {
-            self.texts.written(item, part, text.len());
-        }
-        Ok(())
+        Ok(self.texts.written(&waiting))
     }
 
     /// Works until it is closed, or nobody is left who could send.
@@ -164,7 +162,8 @@ impl Writing {
             }
             if due.is_some_and(|at| at <= Instant::now()) {
                 due = match self.write_texts() {
-                    Ok(()) => None,
+                    Ok(Due::Known) => None,
+                    Ok(Due::Soon | Due::Now) => Some(Instant::now() + limits::TEXT_WRITTEN_EVERY),
                     Err(_told_in_the_log) => Some(Instant::now() + AFTER_A_FAILURE),
                 };
             }
@@ -172,7 +171,7 @@ impl Writing {
     }
 
     fn end(mut self) {
-        let written = self.write_texts().and_then(|()| self.empty_log());
+        let written = self.write_texts().and_then(|_all_of_it| self.empty_log());
         let closed = self.connection.close().map_err(|(_, error)| Failure::from(error).told(&self.file));
         if let Err(error) = written.and(closed) {
             tracing::error!(%error, "the database was not closed cleanly; nothing that was stored is lost");

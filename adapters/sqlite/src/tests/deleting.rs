@@ -14,9 +14,7 @@ async fn planted(owl: &Owl) -> ConversationId {
     let item = owl.store.turns().open_text(turn, owl.now).await.unwrap();
     owl.store.turns().append(item, Part::Text, &format!("{} {}", PLANTED[1], "words ".repeat(5_000)));
     owl.store.turns().append(item, Part::Reasoning, PLANTED[2]);
-    while owl.store.turns().text(turn).await.unwrap().is_empty() {
-        tokio::task::yield_now().await;
-    }
+    owl.streamed(turn, |stored| !stored.is_empty()).await;
     let line = format!("cat {}", PLANTED[3]);
     owl.store.turns().record(turn, Some(item), calls(&[&line, &line]), 0, owl.now).await.unwrap();
     let proposal = owl.propose(at(turn, 0), &line).await.unwrap();

@@ -71,6 +71,16 @@ impl Owl {
         self.directory.path().join("owl.db")
     }
 
+    /// Waits until the writer has stored of a Turn's streamed text what is waited for, however busy the machine is.
+    pub(crate) async fn streamed(&self, turn: TurnId, is_there: impl Fn(&str) -> bool) {
+        let stored = async {
+            while !is_there(&self.store.turns().text(turn).await.unwrap()) {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), stored).await.expect("the text is never stored");
+    }
+
     /// Opens the file anew, as a daemon does that is started after another one died.
     pub(crate) fn reopen(self) -> Self {
         let Self { directory, store, events, now } = self;

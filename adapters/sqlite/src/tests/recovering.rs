@@ -37,9 +37,7 @@ async fn a_turn_that_streamed_keeps_its_text_and_is_interrupted() {
     let turn = owl.begin(conversation, "one").await.turn;
     let item = owl.store.turns().open_text(turn, owl.now).await.unwrap();
     owl.store.turns().append(item, Part::Text, &"x".repeat(20_000));
-    while owl.store.turns().text(turn).await.unwrap().is_empty() {
-        tokio::task::yield_now().await;
-    }
+    owl.streamed(turn, |stored| !stored.is_empty()).await;
     let (owl, remains) = recovered(owl, turn).await;
     assert!(!remains);
     let expected = ItemBody::Assistant { text: "x".repeat(20_000), reasoning: String::new(), complete: false };
@@ -99,15 +97,12 @@ async fn streamed_text_is_stored_without_waiting_for_its_end() {
         owl.store.turns().append(item, Part::Text, piece);
     }
     owl.store.turns().append(item, Part::Stdout, "not a part of it");
-    let stored = async || owl.store.turns().text(turn).await.unwrap();
-    while stored().await != text {
-        tokio::task::yield_now().await;
-    }
+    owl.streamed(turn, |stored| stored == text).await;
     let ItemBody::Assistant { text: open, complete, .. } = owl.item(conversation, item).await.body else { panic!() };
     assert_eq!((open, complete), (text.clone(), false));
     owl.store.turns().append(item, Part::Text, "And the end.");
     owl.close(turn, Ending::Interrupted).await;
-    assert_eq!(stored().await, text.clone() + "And the end.");
+    assert_eq!(owl.store.turns().text(turn).await.unwrap(), text.clone() + "And the end.");
     // An Item that is closed grows no more.
     owl.store.turns().append(item, Part::Text, "late");
     let owl = owl.reopen();
