@@ -173,10 +173,29 @@ impl<'c> Judge<'c> {
         };
         let refusal = Refusal::about(DenialKind::PathShellSign, word, message);
         Some(match sign {
-            '*' | '?' | '[' => refusal.suggest(globbed(word)),
+            '*' | '?' | '[' => refusal.suggest(self.globbed(operand)),
             '{' => refusal.suggest_or_say(braced(word, operand), "name each path"),
             _ => refusal.say("write a path that exists, relative to the workdir"),
         })
+    }
+}
+
+impl Judge<'_> {
+    /// What does the same without a glob.
+    fn globbed(&self, operand: &Operand) -> Vec<Suggestion> {
+        let Some((include, directory)) = hint::below(&operand.text) else { return Vec::new() };
+        let same = match self.matched.rule.program {
+            Program::Grep => {
+                let with = vec!["-r".into(), include, directory.into()];
+                Some(Suggestion::replaced("", operand.index(), 1, with))
+            }
+            Program::Wc => {
+                let counts = ["grep", "-rc", &include, "", directory];
+                Some(Suggestion::words("to count the lines of each", counts))
+            }
+            Program::Cat | Program::Git | Program::Head | Program::Ls | Program::Tail => None,
+        };
+        same.into_iter().chain(listed(&operand.text)).collect()
     }
 }
 
@@ -231,16 +250,12 @@ fn neither(operand: &Operand) -> Refusal {
     refusal.suggest(vec![behind])
 }
 
-/// What finds the files that a glob was meant to name.
-fn globbed(word: &str) -> Vec<Suggestion> {
-    let (directory, name) = word.rsplit_once('/').unwrap_or((".", word));
-    if directory.contains(['*', '?', '[']) || name.is_empty() {
-        return Vec::new();
-    }
-    let include = format!("--include={name}");
+/// What lists the files that a glob was meant to name.
+fn listed(word: &str) -> Option<Suggestion> {
+    let (include, directory) = hint::below(word)?;
     let list = hint::join(core::iter::once("ls").chain((directory != ".").then_some(directory)));
     let below = hint::join(["grep", "-rl", &include, "", directory]);
-    vec![Suggestion::line(format!("list the directory: `{list}`; to find them below"), below)]
+    Some(Suggestion::line(format!("list the directory: `{list}`; to find them below"), below))
 }
 
 /// The same line with each name of a list in braces written out.

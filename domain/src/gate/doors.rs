@@ -59,7 +59,7 @@ pub fn check_in(line: &str, workdir: &AbsPath) -> Result<Checked, Denial> {
 
 /// Does the same without a hint.
 pub(super) fn judge(line: &str, workdir: Option<&AbsPath>) -> Result<Checked, Refusal> {
-    let words = words::read(line).map_err(|fault| shell::refuse(&fault, line))?;
+    let words = words::read(line).map_err(|fault| shell::refuse(&fault, line, workdir))?;
     let matched = matcher::typed(words, workdir)?;
     Ok(Checked { line: line.into(), matched })
 }
@@ -83,6 +83,22 @@ impl Checked {
     /// Says whether the program is git, which needs a [`GitHome`].
     pub fn needs_git(&self) -> bool {
         self.program() == Program::Git
+    }
+
+    /// Says whether a path holds what a shell would have read, so that it passes only where something is called so.
+    pub(super) fn names_a_sign(&self) -> bool {
+        self.matched.operands.iter().any(|operand| match operand.role {
+            Role::Path | Role::InValue => words::shell_sign(&operand.text).is_some(),
+            Role::Pathspec | Role::RevisionOrPath | Role::PathIfThere => operand.bare_braces,
+            Role::Revision | Role::Start | Role::Workdir => false,
+        })
+    }
+
+    /// Says whether every word that may be a path is one for sure, and none stands inside a value.
+    pub(super) fn is_plain(&self) -> bool {
+        self.matched.operands.iter().all(|operand| {
+            matches!(operand.role, Role::Path | Role::Pathspec | Role::Workdir | Role::Start | Role::Revision)
+        })
     }
 
     /// Returns the words that are paths and nothing else.

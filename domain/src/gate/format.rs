@@ -154,6 +154,13 @@ fn faulty_length(rest: &str) -> usize {
     if bare.starts_with('(') {
         return sign + bare.find(')').map_or(bare.len(), |end| end + 1);
     }
+    // `%>|(20)` and its like: as far as it is one.
+    if bare.starts_with(['<', '>'])
+        && let Some(end) = bare.find(')')
+        && bare.get(..end).is_some_and(|inside| !inside.contains(['%', ' ']))
+    {
+        return sign + end + 1;
+    }
     let letters = if bare.starts_with(['G', 'g', 'a', 'c']) { 2 } else { 1 };
     sign + bare.chars().take(letters).map(char::len_utf8).sum::<usize>()
 }

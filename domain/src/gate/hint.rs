@@ -126,12 +126,24 @@ impl Suggestion {
             }
         };
         // A line that has to be escaped for people could not be sent as it is shown.
-        if !show::is_visible(&line) || line.contains('`') || super::judge(&line, None).is_err() {
+        if !show::is_visible(&line) || line.contains('`') {
+            return None;
+        }
+        // And a path with a shell's sign passes only where a file is called so, which nobody has looked up.
+        if !super::judge(&line, None).is_ok_and(|checked| !checked.names_a_sign()) {
             return None;
         }
         let lead = self.lead;
         Some(if lead.is_empty() { format!("`{line}`") } else { format!("{lead}: `{line}`") })
     }
+}
+
+/// Reads a glob as what a search of a tree takes in its place: the pattern for names, and the directory. None when its
+/// directory is a pattern too.
+pub(super) fn below(glob: &str) -> Option<(String, &str)> {
+    let is_glob = |text: &str| text.contains(['*', '?', '[']);
+    let (directory, name) = glob.rsplit_once('/').unwrap_or((".", glob));
+    (is_glob(name) && !is_glob(directory)).then(|| (format!("--include={name}"), directory))
 }
 
 /// Writes words as one line that reads back as the same words.

@@ -87,7 +87,7 @@ pub(super) fn typed(words: Vec<Word>, workdir: Option<&AbsPath>) -> Result<Match
             // Owl puts this one there itself.
             let pagers = words.iter().skip(1).take_while(|word| word.text == "--no-pager").count();
             let verb = words.get(1 + pagers).and_then(|word| Verb::from_name(&word.text));
-            (Some(verb.ok_or_else(|| unknown::verb(&words, 1 + pagers))?), 2 + pagers)
+            (Some(verb.ok_or_else(|| unknown::verb(&words, 1 + pagers, workdir))?), 2 + pagers)
         }
         Program::Cat | Program::Grep | Program::Head | Program::Ls | Program::Tail | Program::Wc => (None, 1),
     };
@@ -101,6 +101,7 @@ pub(super) fn typed(words: Vec<Word>, workdir: Option<&AbsPath>) -> Result<Match
         options: Vec::with_capacity(8),
         found: Vec::new(),
         values: Vec::new(),
+        is_parted: false,
     };
     matcher.options(inject::owls_words(rule, words, first));
     matcher.finish()
@@ -115,6 +116,7 @@ pub(super) fn owls_option(rule: &'static Rule, word: String) -> Result<Given, Re
         options: Vec::new(),
         found: Vec::new(),
         values: Vec::new(),
+        is_parted: false,
     };
     let not_in_row = format!("{} is not in the row of {}", tick(&word), rule.covers());
     let refusal = Refusal::about(DenialKind::Option, &word, not_in_row);
@@ -131,6 +133,8 @@ struct Matcher<'w> {
     found: Vec<Operand>,
     /// Paths inside values.
     values: Vec<Operand>,
+    /// Whether the line holds `--`.
+    is_parted: bool,
 }
 
 type Args = Peekable<alloc::vec::IntoIter<Arg>>;
@@ -138,13 +142,12 @@ type Args = Peekable<alloc::vec::IntoIter<Arg>>;
 impl Matcher<'_> {
     fn options(&mut self, args: Vec<Arg>) {
         let mut args = args.into_iter().peekable();
-        let mut behind = false;
         while let Some(arg) = args.next() {
             let text = arg.word.text.as_str();
-            if behind || text == "-" || !text.starts_with('-') {
-                self.found.push(Operand::new(arg, behind));
+            if self.is_parted || text == "-" || !text.starts_with('-') {
+                self.found.push(Operand::new(arg, self.is_parted));
             } else if text == "--" {
-                behind = true;
+                self.is_parted = true;
             } else if text.starts_with("--") {
                 self.long(&arg, &mut args);
             } else {
@@ -154,11 +157,12 @@ impl Matcher<'_> {
     }
 
     fn finish(self) -> Result<Matched, Refusal> {
-        let Self { rule, workdir, first, options, found, values } = self;
+        let Self { rule, workdir, first, options, found, values, is_parted } = self;
         let recurses = find(&options, &["--recursive"]).is_some();
         let has_pattern = find(&options, &["-e"]).is_some() && rule.program == Program::Grep;
+        let sorted = Vec::with_capacity(found.len());
         let mut operands =
-            Found { rule, workdir, first, operands: Vec::with_capacity(found.len()), looks: Vec::new(), pattern: None };
+            Found { rule, workdir, first, is_parted, operands: sorted, looks: Vec::new(), pattern: None };
         operands.class(found, values, recurses, has_pattern);
         let Found { first, operands, looks, pattern, .. } = operands;
         first.verdict()?;
@@ -187,13 +191,7 @@ impl Matcher<'_> {
             (Takes::Nothing | Takes::Maybe(_), None) => self.give(opt, name, None, arg),
             (Takes::Attached(_), None) => {
                 let refusal = missing(opt, name, text);
-                self.first.note(match args.peek() {
-                    Some(next) if next.by != By::Owl => {
-                        let whole = [name, "=", &next.word.text].concat();
-                        refusal.suggest(vec![Suggestion::replaced("", position_of(arg.by), 2, vec![whole])])
-                    }
-                    Some(_) | None => refusal,
-                });
+                self.first.note(attached(refusal, [name, "="].concat(), arg, args.peek()));
             }
             (Takes::Next(value) | Takes::NextOrHead(value), None) => self.next_word(opt, name, value, arg, args),
             (Takes::Attached(kind) | Takes::Maybe(kind) | Takes::Next(kind) | Takes::NextOrHead(kind), Some(value)) => {
@@ -229,7 +227,10 @@ impl Matcher<'_> {
                     return self.value(opt, name, value, rest.into(), arg, &arg.word);
                 }
                 Takes::Maybe(_) => return self.give(opt, name, None, arg),
-                Takes::Attached(_) => return self.first.note(missing(opt, name, text)),
+                Takes::Attached(_) => {
+                    let refusal = missing(opt, name, text);
+                    return self.first.note(attached(refusal, text.into(), arg, args.peek()));
+                }
                 Takes::Next(value) | Takes::NextOrHead(value) => return self.next_word(opt, name, value, arg, args),
             }
         }
@@ -343,6 +344,17 @@ impl Matcher<'_> {
 /// Says whether the option is one that Owl adds because of what is found: whether a copy is exact is known only then.
 fn names_what_is_left_out(opt: &Opt) -> bool {
     opt.value() == Some(Value::Glob)
+}
+
+/// Suggests to attach the next word, which the model meant for the value.
+fn attached(refusal: Refusal, option: String, arg: &Arg, next: Option<&Arg>) -> Refusal {
+    match next {
+        Some(next) if next.by != By::Owl => {
+            let whole = option + &next.word.text;
+            refusal.suggest(vec![Suggestion::replaced("", position_of(arg.by), 2, vec![whole])])
+        }
+        Some(_) | None => refusal,
+    }
 }
 
 fn missing(opt: &Opt, name: &str, text: &str) -> Refusal {

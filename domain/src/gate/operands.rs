@@ -82,6 +82,8 @@ pub(super) struct Operands<'w> {
     pub(super) rule: &'static Rule,
     pub(super) workdir: Option<&'w AbsPath>,
     pub(super) first: First,
+    /// Whether the line holds `--`: then what stands before it is a revision, whatever is called so (gate.md 4.6).
+    pub(super) is_parted: bool,
     pub(super) operands: Vec<Operand>,
     pub(super) looks: Vec<Look>,
     pub(super) pattern: Option<String>,
@@ -127,7 +129,11 @@ impl Operands<'_> {
 
     fn paths(&mut self, found: Vec<Operand>, depth: Depth) {
         for mut operand in found {
-            if self.is_fine(&operand.text, &operand) {
+            let is_plus =
+                operand.text.strip_prefix('+').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+            if self.rule.program == Program::Tail && is_plus && !operand.behind {
+                self.first.note(old_start(&operand));
+            } else if self.is_fine(&operand.text, &operand) {
                 operand.look = Some(self.look(operand.text.clone(), depth));
             }
             self.operands.push(operand);
@@ -174,6 +180,15 @@ impl Operands<'_> {
                 continue;
             }
             let revision = revision::read(&operand.text);
+            if self.is_parted && !operand.behind {
+                match revision {
+                    Revision::BadPath(bad) => self.first.note(confine::refuse_written(&bad, &operand.text, None, None)),
+                    Revision::Good if !operand.bare_braces => operand.role = Role::Revision,
+                    Revision::Good | Revision::None => self.first.note(before_the_paths(&operand)),
+                }
+                self.operands.push(operand);
+                continue;
+            }
             let is_glob = revision == Revision::None && operand.text.contains(['*', '?', '[']);
             let is_path = ["/", "./", "../"].iter().any(|start| operand.text.starts_with(start))
                 || matches!(operand.text.as_str(), "." | ".." | "-" | "");
@@ -241,6 +256,17 @@ impl Operands<'_> {
     }
 
     fn too_many(&mut self, operand: &Operand) {
+        let pattern = operand.text.as_str();
+        if self.rule.program == Program::Git && pattern.contains(['*', '?', '[']) {
+            let message = format!("git branch takes no pattern here, and {} is one", tick(pattern));
+            let option = if pattern.starts_with("origin/") { "--remotes=" } else { "--branches=" };
+            let named = [option, pattern].concat();
+            let line = ["git", "log", "--oneline", "--no-walk", "--decorate", &named];
+            let refusal = Refusal::about(DenialKind::Operand, pattern, message);
+            return self.first.note(
+                refusal.suggest_or_say(vec![Suggestion::words("those that match", line)], "to list: `git branch -a`"),
+            );
+        }
         let message = match self.rule.program {
             Program::Git => "with a name after it, git branch would create it".into(),
             Program::Cat | Program::Grep | Program::Head | Program::Ls | Program::Tail | Program::Wc => {
@@ -249,6 +275,20 @@ impl Operands<'_> {
         };
         self.first.note(Refusal::about(DenialKind::Operand, &operand.text, message).say("to list: `git branch -a`"));
     }
+}
+
+fn before_the_paths(operand: &Operand) -> Refusal {
+    let message = format!("{} stands before `--`, where only revisions may stand, and is none", tick(&operand.text));
+    Refusal::about(DenialKind::Operand, &operand.text, message).say("put paths behind `--`")
+}
+
+/// Refuses tail's old `+N`, which is a number to GNU tail and a file to others.
+fn old_start(operand: &Operand) -> Refusal {
+    let message = format!("{} is an old way to say where tail begins, and may be a file's name", tick(&operand.text));
+    let with = vec!["-n".into(), operand.text.clone()];
+    let suggestion = Suggestion::replaced("", operand.index(), 1, with);
+    Refusal::about(DenialKind::Operand, &operand.text, message)
+        .suggest_or_say(vec![suggestion], "`tail -n +5 README.md`")
 }
 
 pub(super) fn unknown_magic(spec: &str) -> Refusal {

@@ -2,13 +2,15 @@
 //! the line is refused in any case (ADR-0022, D10).
 
 use super::{
-    DenialKind, Program,
-    hint::{Refusal, Suggestion, join},
+    DenialKind, Program, Verb,
+    hint::{Refusal, Suggestion, join, relative_to},
+    place::{self, AsWritten},
     words::{self, Fault, Word},
 };
 use crate::{
     limits::{COMMAND_BYTES, COMMAND_WORDS},
     show,
+    text::AbsPath,
 };
 use alloc::{
     format,
@@ -17,8 +19,8 @@ use alloc::{
     vec::Vec,
 };
 
-/// Refuses a line that is not a list of words.
-pub(super) fn refuse(fault: &Fault, line: &str) -> Refusal {
+/// Refuses a line that is not a list of words. `workdir` is only for hints.
+pub(super) fn refuse(fault: &Fault, line: &str, workdir: Option<&AbsPath>) -> Refusal {
     match fault {
         Fault::Empty => Refusal::whole(DenialKind::Empty, "there is no command")
             .suggest(vec![Suggestion::line("such as", "git status")]),
@@ -37,7 +39,7 @@ pub(super) fn refuse(fault: &Fault, line: &str) -> Refusal {
             Refusal::about(DenialKind::UnclosedQuote, "\\", message.into()).say("leave it out")
         }
         Fault::OpenQuote { at } => open_quote(line, *at),
-        Fault::Sign { at } => sign(line, *at),
+        Fault::Sign { at } => sign(line, *at, workdir),
     }
 }
 
@@ -54,7 +56,7 @@ fn open_quote(line: &str, at: usize) -> Refusal {
         .suggest_or_say(vec![suggestion], "close it")
 }
 
-fn sign(line: &str, at: usize) -> Refusal {
+fn sign(line: &str, at: usize, workdir: Option<&AbsPath>) -> Refusal {
     let (before, rest) = line.split_at(at);
     let token = token(rest);
     let behind = rest.get(token.len()..).unwrap_or_default();
@@ -68,18 +70,21 @@ fn sign(line: &str, at: usize) -> Refusal {
             } else {
                 format!("`{token}` joins two commands; one call is one command")
             };
-            about(message).suggest(joined(line, before, behind))
+            match directory_of(before, workdir) {
+                Some(directory) => about(message).suggest_or_say(moved(&directory, behind), NAME_THE_DIRECTORY),
+                None => about(message).suggest(joined(line, before, behind)),
+            }
         }
-        ">" | ">>" | "<" | "<<" | ">&" | ">|" | "<<<" | "&>" => {
+        "<<" | "<<<" => about(format!("`{token}` is text for standard input, and there is none"))
+            .say("name the file to read, such as `cat README.md`"),
+        ">" | ">>" | "<" | ">&" | ">|" | "&>" => {
             about(format!("`{token}` redirects, and there is no shell here to do it"))
                 .suggest(redirected(line, token, before, behind))
         }
         "(" | ")" => {
             let message = format!("`{token}` stands outside quotes, where a shell would act on it");
-            about(message).suggest(quoted(
-                line,
-                if line.trim_start().starts_with("grep") { "quote the pattern" } else { "quote it" },
-            ))
+            let lead = if line.trim_start().starts_with("grep") { "quote the pattern" } else { "quote it" };
+            about(message).suggest_or_say(quoted(line, lead), "quote the whole word that it belongs to")
         }
         "`" | "$(" => {
             let message = if token == "`" { "a backtick" } else { "`$(`" };
@@ -138,11 +143,19 @@ fn piped(line: &str, before: &str, behind: &str) -> Vec<Suggestion> {
 
 fn one_command(left: &[&str], right: &[&str]) -> Option<Suggestion> {
     match (left, right) {
+        (["cat", glob], ["grep", options @ .., pattern])
+            if let Some((include, directory)) = super::hint::below(glob) =>
+        {
+            let words =
+                ["grep", "-r", &include].into_iter().chain(options.iter().copied()).chain([*pattern, directory]);
+            Some(Suggestion::words("", words))
+        }
         (["cat", files @ ..], [filter @ ("grep" | "head" | "tail" | "wc"), options @ ..]) => Some(Suggestion::words(
             "",
             core::iter::once(*filter).chain(options.iter().copied()).chain(files.iter().copied()),
         )),
-        (["git", "log" | "show", ..], ["head", options @ ..]) => {
+        // The count is one of commits: only where each is told in a few lines does it shorten as `head` would.
+        (["git", "log", rest @ ..], ["head", options @ ..]) if !rest.iter().any(|word| counts_otherwise(word)) => {
             let count = match options {
                 [] => "10",
                 ["-n", count] => count,
@@ -153,17 +166,68 @@ fn one_command(left: &[&str], right: &[&str]) -> Option<Suggestion> {
             let (options, paths) = left.split_at(at);
             Some(Suggestion::words("", options.iter().copied().chain(["-n", count]).chain(paths.iter().copied())))
         }
-        (["git", "log", rest @ ..], ["grep", options @ .., pattern])
-            if options.iter().all(|option| option.starts_with('-')) =>
-        {
-            let grep = format!("--grep={pattern}");
-            Some(Suggestion::words(
-                "to search the messages",
-                ["git", "log", &grep].into_iter().chain(rest.iter().copied()),
-            ))
-        }
-        (["ls", ..], ["wc", ..]) | (_, _) => None,
+        (["git", "log", rest @ ..], ["grep", options @ .., pattern]) => searched(rest, options, pattern),
+        (_, _) => None,
     }
+}
+
+/// Says whether with this word a number of commits is not what the first lines are.
+fn counts_otherwise(word: &str) -> bool {
+    let is_count =
+        word.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == 'n'));
+    is_count || word.starts_with("--max-count") || matches!(word, "--reverse" | "--graph") || shows_more(word)
+}
+
+/// Says whether a log with this word tells more of a commit than its message.
+fn shows_more(word: &str) -> bool {
+    const MORE: [&str; 17] = [
+        "-p",
+        "-u",
+        "-U",
+        "-c",
+        "-L",
+        "--patch",
+        "--unified",
+        "--cc",
+        "--stat",
+        "--shortstat",
+        "--numstat",
+        "--dirstat",
+        "--name-",
+        "--raw",
+        "--summary",
+        "--compact-summary",
+        "--word-diff",
+    ];
+    MORE.iter().any(|more| word.starts_with(more))
+}
+
+/// A log that is searched by git itself: its messages, or with a patch what changed.
+fn searched(rest: &[&str], options: &[&str], pattern: &str) -> Option<Suggestion> {
+    if rest.iter().any(|word| word.starts_with("--format") || word.starts_with("--pretty") || *word == "--graph") {
+        return None;
+    }
+    let mut own = Vec::new();
+    for option in options {
+        match *option {
+            "-i" | "--ignore-case" => own.push("-i"),
+            "-E" => own.push("-E"),
+            "-F" => own.push("-F"),
+            "-v" => own.push("--invert-grep"),
+            "-e" => {}
+            _ => return None,
+        }
+    }
+    let is_patch = rest.iter().any(|word| matches!(*word, "-p" | "-u" | "--patch"));
+    let (lead, search) = if is_patch && own.is_empty() {
+        ("to find what changed lines with it", format!("-G{pattern}"))
+    } else if rest.iter().any(|word| shows_more(word)) {
+        return None;
+    } else {
+        ("to search the messages", format!("--grep={pattern}"))
+    };
+    let words = ["git", "log", &search].into_iter().chain(own).chain(rest.iter().copied());
+    Some(Suggestion::words(lead, words))
 }
 
 /// What two commands were for, as one.
@@ -174,12 +238,6 @@ fn joined(line: &str, before: &str, behind: &str) -> Vec<Suggestion> {
     let mut suggestions = Vec::new();
     if is_glued(before, behind) {
         suggestions.extend(quoted(line, "quote it"));
-    }
-    if let (Ok(left), Ok(right)) = (words::read(before), words::read(behind))
-        && let ["cd", directory] = texts(&left).as_slice()
-        && let Some(there) = re_rooted(directory.trim_end_matches('/'), &right)
-    {
-        suggestions.push(Suggestion::line("send one command and name the directory", there));
     }
     suggestions.extend(first_and_rest(before, behind));
     suggestions
@@ -195,20 +253,55 @@ fn first_and_rest(before: &str, behind: &str) -> Vec<Suggestion> {
     ]
 }
 
-/// Writes a command that was to run in a directory as one that names it.
-fn re_rooted(directory: &str, words: &[Word]) -> Option<String> {
-    let checked = super::judge(&join(texts(words)), None).ok()?;
+pub(super) const NAME_THE_DIRECTORY: &str =
+    "every command runs in the workdir; name the directory on the line: `ls src`";
+
+/// Returns the directory of a `cd` that stands alone, from the workdir where it lies inside.
+fn directory_of(line: &str, workdir: Option<&AbsPath>) -> Option<String> {
+    let words = words::read(line).ok()?;
+    match texts(&words).as_slice() {
+        ["cd", directory] => Some(relative_to(workdir, directory).unwrap_or_else(|| (*directory).to_string())),
+        _ => None,
+    }
+}
+
+/// What was to run behind a `cd`, if it is one command that can name the directory.
+fn moved(directory: &str, behind: &str) -> Vec<Suggestion> {
+    let there = words::read(behind).ok().and_then(|words| re_rooted(directory, &texts(&words)));
+    there.map(|line| Suggestion::line("send one command and name the directory", line)).into_iter().collect()
+}
+
+/// Writes a command that was to run in a directory as one that names it. None when it is not sure which words are paths.
+pub(super) fn re_rooted(directory: &str, words: &[&str]) -> Option<String> {
+    let directory = directory.trim_end_matches('/');
+    if directory.starts_with(['/', '~', '-'])
+        || matches!(place::as_written(directory), AsWritten::Git(_) | AsWritten::Climbs)
+    {
+        return None;
+    }
+    let checked = super::judge(&join(words.iter().copied()), None).ok()?;
+    // `HEAD:./lib.rs` is relative, too.
+    if !checked.is_plain() || words.iter().any(|word| word.contains(":./") || word.starts_with(':')) {
+        return None;
+    }
     let paths: Vec<&str> = checked.paths().collect();
-    let mut line: Vec<String> = texts(words).into_iter().map(String::from).collect();
+    let mut line: Vec<String> = words.iter().map(|word| String::from(*word)).collect();
     for path in &paths {
         let word = line.iter_mut().rev().find(|word| word.as_str() == *path)?;
-        *word = if *path == "." { directory.to_string() } else { format!("{directory}/{path}") };
+        *word = match (directory, *path) {
+            ("." | "", path) => path.to_string(),
+            (directory, ".") => directory.to_string(),
+            (directory, path) => format!("{directory}/{path}"),
+        };
     }
-    if paths.is_empty() {
-        match checked.program() {
-            Program::Git => line.extend(["--".to_string(), directory.to_string()]),
-            Program::Ls | Program::Grep => line.push(directory.to_string()),
-            Program::Cat | Program::Head | Program::Tail | Program::Wc => return None,
+    if paths.is_empty() && !matches!(directory, "." | "") {
+        match (checked.program(), checked.verb()) {
+            // It tells of the whole repository wherever it runs.
+            (Program::Git, Some(Verb::Branch)) => {}
+            (Program::Git, _) if words.contains(&"--") => line.push(directory.to_string()),
+            (Program::Git, _) => line.extend(["--".to_string(), directory.to_string()]),
+            (Program::Ls | Program::Grep, _) => line.push(directory.to_string()),
+            (Program::Cat | Program::Head | Program::Tail | Program::Wc, _) => return None,
         }
     }
     Some(join(line.iter().map(String::as_str)))
@@ -220,7 +313,7 @@ fn redirected(line: &str, token: &str, before: &str, behind: &str) -> Vec<Sugges
     if is_glued(before, behind) && !before.ends_with(|c: char| c.is_ascii_digit()) {
         suggestions.extend(quoted(line, "quote it"));
     }
-    if token.starts_with('<') {
+    if token == "<" {
         suggestions.push(Suggestion::line("name the file", [before.trim_end(), " ", behind.trim_start()].concat()));
         return suggestions;
     }

@@ -2,14 +2,16 @@
 
 use super::{
     DenialKind, Program, Verb,
-    hint::{Refusal, Suggestion, tick},
+    hint::{self, Refusal, Suggestion, tick},
     matcher::{Given, is_long},
     place::AsWritten,
     refused::{self, Instead, Refused},
     rule::{Opt, Rule, Stands, Takes, Value},
+    shell,
     value::Wrong,
     words::{self, Word},
 };
+use crate::text::AbsPath;
 use alloc::{format, string::String, vec, vec::Vec};
 
 /// Programs that people reach for, and what does their work here.
@@ -18,7 +20,7 @@ const NEIGHBOURS: &[(&[&str], &str)] = &[
     (&["find", "tree", "fd", "dir"], "`ls -R` lists a tree"),
     (&["rg", "ag", "ack"], "to search a tree: `grep -rn PATTERN .`"),
     (&["less", "more", "bat", "nl", "tac", "open", "vim", "vi", "nano"], "to read a file: `cat README.md`"),
-    (&["cd", "pushd", "pwd"], "every command runs in the workdir; name the directory on the line: `ls src`"),
+    (&["cd", "pushd", "pwd"], shell::NAME_THE_DIRECTORY),
     (&["stat", "file", "du"], "to see size and date: `ls -l README.md`"),
     (&["diff", "cmp", "comm"], "what differs in the repository: `git diff`"),
     (&["gh", "hub", "tig"], "what the repository itself records: `git log --oneline -n 20`"),
@@ -36,7 +38,7 @@ const OTHER_VERBS: &[(&[&str], &str)] = &[
     (&["grep"], "to search the files: `grep -rn PATTERN .`"),
     (&["rev-parse", "rev-list", "describe", "name-rev"], "to name a commit: `git log -n 1 --format='%H %d'`"),
     (&["remote", "fetch", "pull", "push", "ls-remote", "clone"], "what is known of the remote: `git branch -r`"),
-    (&["tag"], "to list tags: `git log --tags --no-walk --oneline`"),
+    (&["tag"], "to list tags: `git log --tags --no-walk --oneline --decorate`"),
     (&["stash"], "to see the newest: `git show 'stash@{0}'`"),
     (&["reflog"], "`git log -g --oneline`"),
     (&["shortlog"], "`git log --format='%an %s'`"),
@@ -78,7 +80,23 @@ pub(super) fn program(words: &[Word]) -> Refusal {
             let line = Suggestion::words("", ["head", "-n", last].iter().chain(files).copied());
             refusal.suggest_or_say(vec![line], "to read a part: `head -n 40 README.md`")
         }
-        ("sed" | "awk" | "cut" | "sort" | "uniq" | "jq", _) => refusal.say("to read a part: `head -n 40 README.md`"),
+        ("sed" | "awk" | "cut" | "sort" | "uniq" | "jq", [.., file]) => {
+            let line = Suggestion::words("to read a part", ["head", "-n", "40", file]);
+            refusal.suggest_or_say(vec![line], "to read a part: `head -n 40 README.md`")
+        }
+        ("rg" | "ag" | "ack", [pattern, paths @ ..]) => {
+            let line = ["grep", "-rn", pattern]
+                .into_iter()
+                .chain(if paths.is_empty() { &["."] } else { paths }.iter().copied());
+            refusal.suggest_or_say(
+                vec![Suggestion::words("to search a tree", line)],
+                "to search a tree: `grep -rn PATTERN .`",
+            )
+        }
+        ("find", [directory, "-name" | "-iname", glob]) if let Some((include, ".")) = hint::below(glob) => {
+            let lists = Suggestion::words("to find names", ["grep", "-rl", &include, "", directory]);
+            refusal.suggest_or_say(vec![lists], "`ls -R` lists a tree")
+        }
         (_, _) => match NEIGHBOURS.iter().find(|(names, _)| names.contains(&name)) {
             Some((_, hint)) => refusal.say(*hint),
             None => refusal,
@@ -90,15 +108,19 @@ fn is_variable(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-/// Returns B of sed's `A,Bp`.
+/// Returns B of sed's `A,Bp` and `Bp`.
 fn last_line(range: &str) -> Option<&str> {
-    let (first, last) = range.strip_suffix('p')?.split_once(',')?;
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let lines = range.strip_suffix('p')?;
+    let (first, last) = lines.split_once(',').unwrap_or((lines, lines));
     (is_number(first) && is_number(last)).then_some(last)
 }
 
-/// Refuses git without one of its five verbs at `at`.
-pub(super) fn verb(words: &[Word], at: usize) -> Refusal {
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// Refuses git without one of its five verbs at `at`. `workdir` is only for hints.
+pub(super) fn verb(words: &[Word], at: usize, workdir: Option<&AbsPath>) -> Refusal {
     let Some(word) = words.get(at) else {
         let message = "git needs one of the verbs branch, diff, log, show and status";
         return Refusal::whole(DenialKind::Verb, message).suggest(vec![Suggestion::line("", "git status")]);
@@ -110,9 +132,17 @@ pub(super) fn verb(words: &[Word], at: usize) -> Refusal {
         let directory = words.get(at + 1).map(|word| word.text.as_str());
         return match (name, directory) {
             ("-C", Some(directory)) => {
+                let directory = hint::relative_to(workdir, directory).unwrap_or_else(|| directory.into());
                 let rest = words.iter().skip(at + 2).map(|word| word.text.as_str());
-                let line = core::iter::once("git").chain(rest).chain(["--", directory]);
-                refusal.suggest(vec![Suggestion::words("name the path", line)])
+                let line: Vec<&str> = core::iter::once("git").chain(rest).collect();
+                let there = shell::re_rooted(&directory, &line);
+                let lead = if there.as_deref() == Some(&hint::join(line.iter().copied())) {
+                    LEAVE_OUT
+                } else {
+                    "name the path"
+                };
+                let suggestions = there.map(|line| Suggestion::line(lead, line)).into_iter().collect();
+                refusal.suggest_or_say(suggestions, shell::NAME_THE_DIRECTORY)
             }
             (
                 "-c" | "--git-dir" | "--work-tree" | "--namespace" | "--exec-path" | "--config-env" | "--attr-source",
@@ -137,15 +167,47 @@ pub(super) fn verb(words: &[Word], at: usize) -> Refusal {
             refusal.suggest(vec![Suggestion::words("to see a file of another branch", ["git", "show", &file])])
         }
         ("checkout" | "switch", None) => refusal.say("to list branches: `git branch -a`"),
-        ("blame" | "annotate", Some(file)) => {
-            let lines = format!("1,20:{file}");
-            refusal.suggest(vec![Suggestion::words("to see how lines came about", ["git", "log", "-L", &lines])])
+        ("blame" | "annotate", Some(_)) => {
+            let lines = blamed(words.iter().skip(at + 1).map(|word| word.text.as_str()));
+            refusal
+                .suggest_or_say(lines.into_iter().collect(), "to see how lines came about: `git log -L 1,20:README.md`")
+        }
+        ("cat-file", Some(object)) => {
+            let shown = Suggestion::words("to see it", ["git", "show", object]);
+            refusal.suggest_or_say(vec![shown], "to see a file of a commit: `git show HEAD:README.md`")
+        }
+        ("stash", Some("list")) => refusal.suggest(vec![Suggestion::line("", "git log -g --oneline stash")]),
+        ("stash", Some("show")) => {
+            let named = words.iter().skip(at + 2).map(|word| word.text.as_str()).find(|word| !word.starts_with('-'));
+            refusal.suggest(vec![Suggestion::words("", ["git", "show", named.unwrap_or("stash@{0}")])])
+        }
+        ("grep", Some(_)) => {
+            let rest = words.iter().skip(at + 1).map(|word| word.text.as_str()).collect::<Vec<_>>();
+            let tree = (rest.iter().filter(|word| !word.starts_with('-')).count() == 1).then_some(".");
+            let line = Suggestion::words("to search the files", ["grep", "-rn"].into_iter().chain(rest).chain(tree));
+            refusal.suggest_or_say(vec![line], "to search the files: `grep -rn PATTERN .`")
         }
         (_, _) => match OTHER_VERBS.iter().find(|(names, _)| names.contains(&name)) {
             Some((_, hint)) => refusal.say(*hint),
             None => refusal,
         },
     }
+}
+
+/// Writes `git blame` as a log of the lines that it is about.
+fn blamed<'w>(mut words: impl Iterator<Item = &'w str>) -> Option<Suggestion> {
+    let (mut range, mut operands) = ("1,20", Vec::new());
+    while let Some(word) = words.next() {
+        match word.strip_prefix("-L") {
+            Some("") => range = words.next()?,
+            Some(attached) => range = attached,
+            None if word.starts_with('-') => {}
+            None => operands.push(word),
+        }
+    }
+    let file = operands.pop()?;
+    let lines = format!("{range}:{file}");
+    Some(Suggestion::words("to see how lines came about", ["git", "log", "-L", &lines].into_iter().chain(operands)))
 }
 
 /// Refuses a long option that the row does not hold.
@@ -218,6 +280,10 @@ fn on_purpose(refused: &Refused, word: &str, name: &str, at: usize) -> Refusal {
             let kept = if is_value_next || is_long(word) { with(&[]) } else { Vec::new() };
             refusal.suggest_or_say(vec![Suggestion::replaced(lead, at, count, kept)], lead)
         }
+        // `tail -fn5`: what stays says how much already.
+        Instead::These(words) if words == ["-n", "50"] && others.contains(['n', 'c']) => {
+            refusal.suggest(vec![Suggestion::replaced(LEAVE_OUT, at, 1, with(&[]))])
+        }
         Instead::These(words) => refusal.suggest(vec![
             Suggestion::replaced("", at, 1, with(words)).unless(COUNTS),
             Suggestion::replaced(LEAVE_OUT, at, 1, with(&[])),
@@ -239,7 +305,8 @@ pub(super) fn value(opt: &Opt, name: &str, text: &str, word: &str, wrong: Wrong,
     let (from, count) = if word == text { (at.saturating_sub(1), 2) } else { (at, 1) };
     let left_out = Suggestion::replaced(LEAVE_OUT, from, count, Vec::new());
     if opt.stands == Stands::OwlsOwn {
-        let message = format!("`{name}` is for Owl to say: {} would let git into submodules", tick(text));
+        let message =
+            format!("`{name}` is for Owl to say, so that git stays out of submodules; {} is another word", tick(text));
         return about(message).suggest(vec![left_out]);
     }
     match wrong {

@@ -69,7 +69,7 @@ fn nothing_that_starts_a_program_hides_in_a_format() {
         ("%Cpink", "%C"),
         ("%C(red", "%C"),
         ("%<20", "%<"),
-        ("%>|(20)", "%>"),
+        ("%>|(20)%s", "%>|(20)"),
         ("%  h", "%  "),
         ("%ü", "%ü"),
         ("oneline %G?", "%G?"),

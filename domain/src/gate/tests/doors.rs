@@ -31,6 +31,10 @@ fn a_line_is_rebuilt_in_one_spelling() {
         ("git log -5 feature/x --not main", log("log L -n5 feature/x --not main --")),
         ("git log src --all", log("log L --all -- src")),
         ("git log main src -3", log("log L -n3 main -- src")),
+        // Whatever is called so: with `--` git reads a revision.
+        ("git log src -- docs", log("log L src -- docs")),
+        ("git log src --", log("log L src --")),
+        ("git log -- src", log("log L -- src")),
         ("git show HEAD~2:src/lib.rs", log(r#"show L "HEAD~2:src/lib.rs" --"#)),
         (
             "git diff main...feature/x --stat",
@@ -106,7 +110,8 @@ fn what_has_to_be_looked_up_is_told() {
     assert_eq!(looks("ls -R"), [tree(".")]);
     assert_eq!(looks("ls -r"), []);
     assert_eq!(looks("git branch -a"), []);
-    assert_eq!(looks("git log main ':/words' -- ':!docs' src"), [entry("main"), entry("docs"), entry("src")]);
+    assert_eq!(looks("git log main ':/words' -- ':!docs' src"), [entry("docs"), entry("src")]);
+    assert_eq!(looks("git log main src"), [entry("main"), entry("src")]);
     assert_eq!(looks("git log -L 1,2:a.b --relative=src"), [entry("a.b"), entry("src")]);
 }
 
