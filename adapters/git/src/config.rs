@@ -18,6 +18,12 @@ pub(crate) struct Config {
     pub(crate) work_tree: Option<Vec<u8>>,
 }
 
+/// Ten thousand branches; more is no configuration.
+const MOST_BYTES: u64 = 2 * 1024 * 1024;
+
+/// What Owl sets itself: nothing that it had looked at would stand behind these files, which git believes as they are.
+const OWN: &str = "[core]\n\tbare = false\n\tuntrackedcache = false\n\tmultipackindex = false\n";
+
 /// Keys of one value, and the values that each may have.
 const SINGLE: [(&str, Values); 9] = [
     ("core.repositoryformatversion", Values::OneOf(&["0", "1"])),
@@ -61,6 +67,9 @@ pub(crate) fn hash_of(text: &[u8]) -> Hash {
 pub(crate) async fn read(git: &Git, cwd: &Path, common_dir: &Path) -> Result<Config, GitFailed> {
     let file = common_dir.join("config");
     match std::fs::symlink_metadata(&file) {
+        Ok(there) if there.is_file() && there.len() > MOST_BYTES => {
+            return Err(GitFailed(format!("`{}` has more than {MOST_BYTES} bytes", file.display())));
+        }
         Ok(there) if there.is_file() => {}
         Ok(_) => return Err(GitFailed(format!("`{}` is no regular file", file.display()))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return compose(&[]),
@@ -96,7 +105,7 @@ fn compose(listed: &[u8]) -> Result<Config, GitFailed> {
             copy_section(&mut sections, key, value);
         }
     }
-    config.text.push_str("[core]\n\tbare = false\n");
+    config.text.push_str(OWN);
     let mut section = "core";
     for ((key, values), value) in SINGLE.iter().zip(single) {
         let Some(value) = value else { continue };

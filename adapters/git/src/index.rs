@@ -1,25 +1,37 @@
 //! The paths in a repository's index (D12, D14). git writes no path there that leads out of the work tree or into `.git`,
-//! and believes every one that it reads: an index that somebody made shows any file as a change. So Owl reads them first.
+//! and believes every one that it reads: an index that somebody made shows any file as a change. So Owl reads them first,
+//! and looks before each run where they lead: git itself follows a directory that has become a link.
 //! Only paths are looked at; what else is wrong with an index, git says.
 
-use crate::read::{Stamp, read_small};
-use owl_domain::git_names::spells_dot_git;
+use crate::{
+    pins::{GIT_FILE, Identity},
+    read::{Stamp, read_path, read_small},
+};
+use owl_domain::{git_names::spells_dot_git, project::Pins};
 use std::{
     collections::HashMap,
-    io,
+    ffi::OsStr,
+    fs, io,
+    os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
-/// Two million paths; more is no work tree that a person looks at.
-const MOST_BYTES: u64 = 512 * 1024 * 1024;
+/// A million paths; more is no work tree that a person looks at.
+const MOST_BYTES: u64 = 128 * 1024 * 1024;
+/// No system opens a longer path.
+const MOST_NAME_BYTES: usize = 4096;
+/// Where names share their beginnings a small file may hold far more of them than its size.
+const MOST_NAMES_BYTES: usize = 512 * 1024 * 1024;
 /// What stands before an entry's object name: times, device, inode, mode, owner, size.
 const STAT_BYTES: usize = 40;
 const MODE_AT: usize = 24;
 /// The bits of the flags that hold a name's length, all of them when it is longer.
 const LENGTH: usize = 0xfff;
 const EXTENDED: usize = 0x4000;
+const KIND: u32 = 0o170_000;
 const DIRECTORY: u32 = 0o040_000;
+const GITLINK: u32 = 0o160_000;
 
 /// How long an object's name is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,35 +51,106 @@ impl Hash {
     }
 }
 
-/// The index files whose paths are fine, each as it was when it was read.
+/// The index files that were read.
 #[derive(Debug, Default)]
-pub(crate) struct Indexes(Mutex<HashMap<PathBuf, Stamp>>);
+pub(crate) struct Indexes(Mutex<HashMap<PathBuf, Known>>);
+
+/// One of them: what it was then, and what was found in it.
+#[derive(Debug)]
+struct Known {
+    stamp: Stamp,
+    found: Result<Arc<Names>, Fault>,
+}
+
+/// What an index names that has to be looked at before each run.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Names {
+    /// Every directory that holds an entry, from the work tree's root.
+    directories: Vec<PathBuf>,
+    /// Where submodules belong.
+    gitlinks: Vec<PathBuf>,
+    /// The object name of the index that this one is based on.
+    base: Option<String>,
+}
 
 impl Indexes {
-    /// Refuses an index that names what lies outside of the work tree or in `.git`. One that did not change is not read
-    /// again.
-    pub(crate) fn refuse_paths(&self, git_dir: &Path, hash: Hash) -> io::Result<()> {
-        match self.read(&git_dir.join("index"), hash)? {
-            Some(base) => self.read(&git_dir.join(format!("sharedindex.{base}")), hash).map(drop),
-            None => Ok(()),
-        }
+    /// Refuses an index that names what lies outside of the work tree or in `.git`, by itself or through what stands in
+    /// the work tree now. A file that did not change is not read again.
+    pub(crate) fn refuse_paths(&self, pins: &Pins, hash: Hash) -> io::Result<()> {
+        let git_dir = Path::new(pins.git_dir.path.as_str());
+        let Some(names) = self.read(&git_dir.join("index"), hash)? else { return Ok(()) };
+        names.refuse_where_they_lead(pins)?;
+        let Some(base) = &names.base else { return Ok(()) };
+        let base = self.read(&git_dir.join(format!("sharedindex.{base}")), hash)?;
+        base.map_or(Ok(()), |names| names.refuse_where_they_lead(pins))
     }
 
-    /// Reads one file; returns the name of the one that it is based on.
-    fn read(&self, file: &Path, hash: Hash) -> io::Result<Option<String>> {
+    /// Reads one file; none when there is none. One at a time: it is kept whole while it is read.
+    fn read(&self, file: &Path, hash: Hash) -> io::Result<Option<Arc<Names>>> {
         let Some(stamp) = Stamp::of(file)? else { return Ok(None) };
-        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known().get(file) == Some(&stamp) {
-            return Ok(None);
-        }
         let named = |reason: String| io::Error::other(format!("`{}` {reason}", file.display()));
-        let content = read_small(file, MOST_BYTES).map_err(|error| named(format!("cannot be read: {error}")))?;
-        let Some(content) = content else { return Ok(None) };
-        let base = Index { content: &content, hash }.judge().map_err(|fault| named(fault.to_string()))?;
-        if base.is_none() {
-            known().insert(file.into(), stamp);
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = match known.get(file) {
+            Some(known) if known.stamp == stamp => known.found.clone(),
+            Some(_) | None => {
+                let content =
+                    read_small(file, MOST_BYTES).map_err(|error| named(format!("cannot be read: {error}")))?;
+                let Some(content) = content else { return Ok(None) };
+                let found = Index { content: &content, hash }.judge().map(Arc::new);
+                known.insert(file.into(), Known { stamp, found: found.clone() });
+                found
+            }
+        };
+        drop(known);
+        found.map(Some).map_err(|fault| named(fault.to_string()))
+    }
+}
+
+impl Names {
+    fn refuse_where_they_lead(&self, pins: &Pins) -> io::Result<()> {
+        let work_tree = Path::new(pins.work_tree.path.as_str());
+        let git_data = [&pins.git_dir, &pins.common_dir].map(Identity::pinned);
+        for directory in &self.directories {
+            match fs::symlink_metadata(work_tree.join(directory)) {
+                Ok(there) if there.is_symlink() => {
+                    let directory = directory.display();
+                    let reason =
+                        format!("the index names files below `{directory}`, which is a link now: git would follow it");
+                    return Err(io::Error::other(reason));
+                }
+                Ok(there) if git_data.contains(&Identity::of(&there)) => {
+                    let reason =
+                        format!("the index names files below `{}`, which is git's own data", directory.display());
+                    return Err(io::Error::other(reason));
+                }
+                // What is not there, or is a file, has nothing below it.
+                Ok(_) | Err(_) => {}
+            }
         }
-        Ok(base)
+        self.gitlinks.iter().try_for_each(|gitlink| refuse_foreign(&work_tree.join(gitlink), pins))
+    }
+}
+
+/// Refuses a submodule whose repository lies neither in the work tree nor among the repository's own modules: git tells
+/// what is checked out there.
+fn refuse_foreign(submodule: &Path, pins: &Pins) -> io::Result<()> {
+    let dot_git = submodule.join(".git");
+    let foreign = || {
+        let (submodule, dot_git) = (submodule.display(), dot_git.display());
+        Err(io::Error::other(format!(
+            "`{dot_git}` leads out of the repository, and `{submodule}` is a submodule of it"
+        )))
+    };
+    match fs::symlink_metadata(&dot_git) {
+        Ok(there) if there.is_symlink() => foreign(),
+        Ok(there) if there.is_file() => {
+            let Some(named) = read_path(&dot_git, GIT_FILE) else { return Ok(()) };
+            // What leads nowhere is no repository to git.
+            let Ok(leads_to) = fs::canonicalize(submodule.join(named)) else { return Ok(()) };
+            let own = [&pins.common_dir, &pins.work_tree].map(|pin| Path::new(pin.path.as_str()));
+            if own.iter().any(|own| leads_to.starts_with(own)) { Ok(()) } else { foreign() }
+        }
+        Ok(_) | Err(_) => Ok(()),
     }
 }
 
@@ -78,6 +161,8 @@ enum Fault {
     Format,
     #[error("names `{0}`, which is no path of a work tree")]
     Path(String),
+    #[error("names more than a work tree holds")]
+    TooMuch,
 }
 
 struct Index<'c> {
@@ -92,8 +177,8 @@ struct Entry {
 }
 
 impl Index<'_> {
-    /// Looks at every path; returns the object name of the index that this one is based on, if it is on any.
-    fn judge(&self) -> Result<Option<String>, Fault> {
+    /// Looks at every path; returns what they name.
+    fn judge(&self) -> Result<Names, Fault> {
         if self.content.get(..4) != Some(b"DIRC") {
             return Err(Fault::Format);
         }
@@ -101,22 +186,30 @@ impl Index<'_> {
         if !(2..=4).contains(&version) {
             return Err(Fault::Format);
         }
-        let mut entries = Vec::new();
-        let mut nameless = false;
+        let (mut entries, mut names, mut directory) = (Vec::new(), Names::default(), Vec::new());
+        let (mut nameless, mut bytes) = (false, 0);
         let (mut name, mut at) = (Vec::new(), 12);
         for _ in 0..count {
-            let mode = self.number(at + MODE_AT)?;
+            let kind = self.number(at + MODE_AT)? & KIND;
             let (next, stands_alone) = self.entry(version, at, &mut name)?;
             nameless |= name.is_empty();
-            if !name.is_empty() && !is_a_path(&name, mode & 0o170_000 == DIRECTORY) {
+            bytes += name.len();
+            if bytes > MOST_NAMES_BYTES {
+                return Err(Fault::TooMuch);
+            }
+            if !name.is_empty() && !is_a_path(&name, kind == DIRECTORY) {
                 return Err(Fault::Path(String::from_utf8_lossy(&name).into_owned()));
+            }
+            bytes += names.above(&name, &mut directory);
+            if kind == GITLINK {
+                names.gitlinks.push(OsStr::from_bytes(&name).into());
             }
             entries.push(Entry { at, stands_alone });
             at = next;
         }
-        let base = self.extensions(at, &entries)?;
+        names.base = self.extensions(at, &entries)?;
         // Only what stands for an entry of the base has no name of its own.
-        if nameless && base.is_none() { Err(Fault::Format) } else { Ok(base) }
+        if nameless && names.base.is_none() { Err(Fault::Format) } else { Ok(names) }
     }
 
     /// Reads one name, as git does: by its length, not by where it ends. Returns where the next entry begins.
@@ -147,6 +240,9 @@ impl Index<'_> {
         // Where the two differ git would go by one here and by the other there.
         if told != name.len().min(LENGTH) {
             return Err(Fault::Format);
+        }
+        if name.len() > MOST_NAME_BYTES {
+            return Err(Fault::TooMuch);
         }
         let behind = from + end;
         Ok((if version == 4 { behind + 1 } else { at + ((behind - at + 8) & !7) }, stands_alone))
@@ -217,6 +313,30 @@ impl Index<'_> {
             }
             value = value.checked_add(1).filter(|value| value.leading_zeros() > 7).ok_or(Fault::Format)? << 7;
         }
+    }
+}
+
+impl Names {
+    /// Adds the directories above a name that are not above the one before, which stand next to each other in an index.
+    /// Returns how many bytes that were.
+    fn above(&mut self, name: &[u8], before: &mut Vec<u8>) -> usize {
+        let last = name.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
+        let directory = name.get(..last).unwrap_or_default();
+        if directory == before {
+            return 0;
+        }
+        let mut added = 0;
+        for (end, _) in directory.iter().chain(b"/").enumerate().filter(|(_, byte)| **byte == b'/') {
+            let above = directory.get(..end).unwrap_or_default();
+            let is_known = before.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"));
+            if !is_known && !above.is_empty() {
+                self.directories.push(OsStr::from_bytes(above).into());
+                added += above.len();
+            }
+        }
+        before.clear();
+        before.extend_from_slice(directory);
+        added
     }
 }
 

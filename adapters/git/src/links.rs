@@ -2,17 +2,28 @@
 //! of somebody's home as a rebase's next step, another repository's commit as one of this. Where the kernel's wall stands
 //! it refuses that too; these looks do not rely on it.
 
-use crate::read::Stamp;
-use std::{collections::BTreeMap, fs, io, path::Path};
+use crate::read::{PATHS_BYTES, Stamp, read_small};
+use std::{
+    collections::BTreeMap,
+    ffi::OsStr,
+    fs::{self, FileType},
+    io,
+    os::unix::fs::FileTypeExt as _,
+    path::{Path, PathBuf},
+};
 
 /// What git reads of a git directory as it stands, and what lies directly in these.
-const STATE: [&str; 7] = ["", "logs", "refs", "rebase-merge", "rebase-apply", "sequencer", "worktrees"];
+const STATE: [&str; 5] = ["", "rebase-merge", "rebase-apply", "sequencer", "worktrees"];
+/// What it reads to any depth: a directory here may be a link as well as a file.
+const TREES: [&str; 3] = ["refs", "logs", "reftable"];
 /// What it does not read there: Owl's own stand in their place, or nothing does.
 const UNREAD: [&str; 9] =
     ["config", "config.worktree", "description", "hooks", "info", "modules", "branches", "lfs", "annex"];
+/// More refs than that, loose and each with its log, are no repository that a person looks at.
+const MOST_ENTRIES: usize = 1_000_000;
 
-/// Refuses a repository that holds a link which git would follow, in its own state or in that of one of its worktrees:
-/// git tells of the others too.
+/// Refuses a repository that holds a link which git would follow, or a pipe at which it would wait, in its own state or
+/// in that of one of its worktrees: git tells of the others too.
 pub(crate) fn refuse_in_state(common_dir: &Path) -> io::Result<()> {
     refuse_in_git_dir(common_dir)?;
     match fs::read_dir(common_dir.join("worktrees")) {
@@ -24,15 +35,59 @@ pub(crate) fn refuse_in_state(common_dir: &Path) -> io::Result<()> {
 
 fn refuse_in_git_dir(git_dir: &Path) -> io::Result<()> {
     for state in STATE {
-        let directory = git_dir.join(state);
-        each_link(&directory, |name, link| {
+        each(&git_dir.join(state), |name, kind, path| {
             let is_unread = state.is_empty() && UNREAD.iter().any(|unread| *unread == name);
             // How git itself once wrote which branch is checked out.
-            let is_branch = state.is_empty() && name == "HEAD" && names_a_branch(link);
-            if is_unread || is_branch { Ok(()) } else { Err(is_a_link(link)) }
+            let is_branch = || state.is_empty() && name == "HEAD" && names_a_branch(path);
+            match kind {
+                _ if is_unread => Ok(()),
+                kind if kind.is_symlink() && !is_branch() => Err(is_a_link(path)),
+                kind if kind.is_fifo() => Err(is_no_file(path)),
+                _ => Ok(()),
+            }
+        })?;
+    }
+    for tree in TREES {
+        let top = git_dir.join(tree);
+        if fs::symlink_metadata(&top).is_ok_and(|there| there.is_symlink()) {
+            return Err(is_a_link(&top));
+        }
+        refuse_below(top)?;
+    }
+    refuse_other_tables(&git_dir.join("reftable/tables.list"))
+}
+
+/// Refuses anything below a directory that is neither a file nor a directory.
+fn refuse_below(top: PathBuf) -> io::Result<()> {
+    let (mut waiting, mut seen) = (vec![top], 0_usize);
+    while let Some(directory) = waiting.pop() {
+        each(&directory, |_, kind, path| {
+            seen += 1;
+            match kind {
+                _ if seen > MOST_ENTRIES => {
+                    Err(io::Error::other(format!("more than {MOST_ENTRIES} files lie below `{}`", directory.display())))
+                }
+                kind if kind.is_symlink() => Err(is_a_link(path)),
+                kind if kind.is_dir() => {
+                    waiting.push(path.into());
+                    Ok(())
+                }
+                kind if kind.is_file() => Ok(()),
+                _ => Err(is_no_file(path)),
+            }
         })?;
     }
     Ok(())
+}
+
+/// Refuses a list of tables, which needs no link to name a file elsewhere.
+fn refuse_other_tables(list: &Path) -> io::Result<()> {
+    let named = |error: io::Error| io::Error::other(format!("`{}`: {error}", list.display()));
+    let Some(lines) = read_small(list, PATHS_BYTES).map_err(named)? else { return Ok(()) };
+    match lines.split(|byte| *byte == b'\n').find(|line| line.contains(&b'/') || *line == b"..") {
+        Some(_) => Err(io::Error::other(format!("`{}` names a file that does not lie beside it", list.display()))),
+        None => Ok(()),
+    }
 }
 
 /// The directories of objects that hold no link, each as it was when it was looked at.
@@ -53,7 +108,7 @@ impl Objects {
                 continue;
             };
             if self.0.get(&place) != Some(&stamp) {
-                each_link(&directory, |_, link| Err(is_a_link(link)))?;
+                each(&directory, |_, kind, path| if kind.is_symlink() { Err(is_a_link(path)) } else { Ok(()) })?;
                 self.0.insert(place, stamp);
             }
         }
@@ -66,8 +121,12 @@ pub(crate) fn is_a_link(path: &Path) -> io::Error {
     io::Error::other(format!("`{}` is a link, and Owl lets git follow none there", path.display()))
 }
 
-/// Calls `then` with the name and path of each link directly in a directory, if it is one.
-fn each_link(directory: &Path, then: impl Fn(&std::ffi::OsStr, &Path) -> io::Result<()>) -> io::Result<()> {
+fn is_no_file(path: &Path) -> io::Error {
+    io::Error::other(format!("`{}` is no file, and git would wait at it", path.display()))
+}
+
+/// Calls `then` with the name, the kind and the path of each entry of a directory, if it is one.
+fn each(directory: &Path, mut then: impl FnMut(&OsStr, FileType, &Path) -> io::Result<()>) -> io::Result<()> {
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(()),
@@ -75,9 +134,7 @@ fn each_link(directory: &Path, then: impl Fn(&std::ffi::OsStr, &Path) -> io::Res
     };
     for entry in entries {
         let entry = entry?;
-        if entry.file_type()?.is_symlink() {
-            then(&entry.file_name(), &entry.path())?;
-        }
+        then(&entry.file_name(), entry.file_type()?, &entry.path())?;
     }
     Ok(())
 }

@@ -98,7 +98,8 @@ impl GitRepositories {
     {
         let common = common_dir.clone();
         let (mut owned, wanted) = waiting(move || {
-            let wanted = owned.bring_up_to_date(&common, &borrowed);
+            let looked = links::refuse_in_state(&common).map_err(|error| error.to_string());
+            let wanted = looked.and_then(|()| owned.bring_up_to_date(&common, &borrowed));
             (owned, wanted)
         })
         .await;
@@ -173,15 +174,14 @@ impl Repositories for GitRepositories {
         let lenders = waiting(move || {
             check(&pins).map_err(|reason| RepositoryError::NotAsRegistered { reason })?;
             let common_dir = Path::new(pins.common_dir.path.as_str());
-            links::refuse_in_state(common_dir).map_err(|error| failed(error.to_string()))?;
             lenders(common_dir, &registered).map_err(RepositoryError::from)
         })
         .await?;
         let at = self.at(&workdir.project, &workdir.pins, Borrowed::From(lenders.clone())).await?;
-        let (indexes, git_dir, owned) = (Arc::clone(&self.indexes), at.git_dir.clone(), at.common_dir.clone());
+        let (indexes, pins, owned) = (Arc::clone(&self.indexes), workdir.pins.clone(), at.common_dir.clone());
         let judged = waiting(move || {
             let config = read_small(&owned.join("config"), CONFIG_BYTES)?.unwrap_or_default();
-            indexes.refuse_paths(&git_dir, config::hash_of(&config))
+            indexes.refuse_paths(&pins, config::hash_of(&config))
         });
         judged.await.map_err(|error| failed(error.to_string()))?;
         let owned = at.common_dir.to_str().and_then(|path| AbsPath::new(path).ok());

@@ -11,7 +11,7 @@ fn composed(entries: &[&str]) -> Result<Config, GitFailed> {
 
 #[test]
 fn nothing_becomes_a_configuration_of_a_repository_with_a_work_tree() {
-    assert_eq!(text(&[]), "[core]\n\tbare = false\n");
+    assert_eq!(text(&[]), "[core]\n\tbare = false\n\tuntrackedcache = false\n\tmultipackindex = false\n");
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn what_makes_git_read_the_repository_right_is_copied_by_value() {
     ];
     assert_eq!(
         text(&entries),
-        "[core]\n\tbare = false\n\trepositoryformatversion = \"1\"\n\tfilemode = \"false\"\n\tignorecase = \"true\"\n\t\
+        "[core]\n\tbare = false\n\tuntrackedcache = false\n\tmultipackindex = false\n\trepositoryformatversion = \"1\"\n\tfilemode = \"false\"\n\tignorecase = \"true\"\n\t\
          autocrlf = \"input\"\n[extensions]\n\tobjectformat = \"sha256\"\n\trefstorage = \"reftable\"\n\
          [branch \"main\"]\n\tremote = \"origin\"\n[branch \"main\"]\n\tmerge = \"refs/heads/main\"\n\
          [remote \"origin\"]\n\tfetch = \"+refs/heads/*:refs/remotes/origin/*\"\n\
@@ -97,7 +97,7 @@ fn an_address_in_the_place_of_a_remotes_name_is_not_copied() {
 fn the_last_of_doubled_keys_counts_and_a_key_alone_means_yes() {
     assert_eq!(
         text(&["core.filemode\nfalse", "core.filemode", "core.symlinks\n"]),
-        "[core]\n\tbare = false\n\tfilemode = \"true\"\n\tsymlinks = \"\"\n"
+        "[core]\n\tbare = false\n\tuntrackedcache = false\n\tmultipackindex = false\n\tfilemode = \"true\"\n\tsymlinks = \"\"\n"
     );
 }
 
@@ -122,7 +122,7 @@ fn no_name_and_no_value_breaks_out_of_its_place() {
     ]);
     assert_eq!(
         text,
-        "[core]\n\tbare = false\n[branch \"a\\\"]\u{1}[core] fsmonitor=evil\\\\\"]\n\tmerge = \
+        "[core]\n\tbare = false\n\tuntrackedcache = false\n\tmultipackindex = false\n[branch \"a\\\"]\u{1}[core] fsmonitor=evil\\\\\"]\n\tmerge = \
          \"refs/heads/a\\\"\\n[core]\\n\\tfsmonitor = \\\\evil\\\\\"\n"
     );
 }

@@ -1,6 +1,7 @@
 use super::*;
+use crate::pins::pin;
 use owl_testkit::repo::{Git, TempRepo};
-use std::fs;
+use std::{fs, os::unix::fs::symlink};
 
 /// A repository with a few files staged, one under a name that a forger may change.
 fn staged(version: &str) -> TempRepo {
@@ -14,7 +15,12 @@ fn staged(version: &str) -> TempRepo {
 }
 
 fn judged(repo: &TempRepo, hash: Hash) -> Result<(), String> {
-    Indexes::default().refuse_paths(&repo.root().join(".git"), hash).map_err(|error| error.to_string())
+    Indexes::default().refuse_paths(&pins(repo.root()), hash).map_err(|error| error.to_string())
+}
+
+fn pins(root: &Path) -> Pins {
+    let git_dir = pin(&root.join(".git")).unwrap();
+    Pins { work_tree: pin(root).unwrap(), git_dir: git_dir.clone(), common_dir: git_dir }
 }
 
 /// Writes other names of the same length into the index.
@@ -113,17 +119,79 @@ fn a_longer_hash_is_known() {
     git.run(["init", "--quiet", "--object-format=sha256"]);
     fs::write(root.join("README.md"), "x").unwrap();
     git.run(["add", "--all"]);
-    assert!(Indexes::default().refuse_paths(&root.join(".git"), Hash::Sha256).is_ok());
-    assert!(Indexes::default().refuse_paths(&root.join(".git"), Hash::Sha1).is_err());
+    assert!(Indexes::default().refuse_paths(&pins(&root), Hash::Sha256).is_ok());
+    assert!(Indexes::default().refuse_paths(&pins(&root), Hash::Sha1).is_err());
 }
 
 #[test]
 fn an_index_is_read_again_when_it_changed() {
     let repo = staged("2");
     let indexes = Indexes::default();
-    let git_dir = repo.root().join(".git");
-    assert!(indexes.refuse_paths(&git_dir, Hash::Sha1).is_ok());
-    assert!(indexes.refuse_paths(&git_dir, Hash::Sha1).is_ok());
+    let pins = pins(repo.root());
+    assert!(indexes.refuse_paths(&pins, Hash::Sha1).is_ok());
+    assert!(indexes.refuse_paths(&pins, Hash::Sha1).is_ok());
     forge(&repo, b"xx/secret.txt", b"../secret.txt");
-    assert!(indexes.refuse_paths(&git_dir, Hash::Sha1).is_err());
+    assert!(indexes.refuse_paths(&pins, Hash::Sha1).is_err());
+    assert!(indexes.refuse_paths(&pins, Hash::Sha1).is_err(), "and is refused again unread");
+}
+
+#[test]
+fn a_directory_that_became_a_link_or_git_data_is_refused_whenever_it_did() {
+    let repo = staged("4");
+    repo.write("a/b/c.md", "deep");
+    repo.git(["add", "--all"]);
+    let (indexes, pins) = (Indexes::default(), pins(repo.root()));
+    let judged = || indexes.refuse_paths(&pins, Hash::Sha1).map_err(|error| error.to_string());
+    assert_eq!(judged(), Ok(()));
+    for directory in ["xx", "a", "a/b"] {
+        let path = repo.root().join(directory);
+        let aside = repo.beside("aside");
+        fs::rename(&path, &aside).unwrap();
+        assert_eq!(judged(), Ok(()), "what is not there has nothing below it");
+        symlink(&aside, &path).unwrap();
+        assert!(judged().unwrap_err().contains(&format!("below `{directory}`, which is a link")));
+        fs::remove_file(&path).unwrap();
+        fs::rename(&aside, &path).unwrap();
+        assert_eq!(judged(), Ok(()));
+    }
+    // A git directory of another name, inside the work tree.
+    fs::rename(repo.root().join(".git"), repo.root().join("xx/data")).unwrap();
+    let moved = Pins { git_dir: pin(&repo.root().join("xx")).unwrap(), ..pins.clone() };
+    fs::rename(repo.root().join("xx/data/index"), repo.root().join("xx/index")).unwrap();
+    let refused = Indexes::default().refuse_paths(&moved, Hash::Sha1).unwrap_err().to_string();
+    assert!(refused.contains("below `xx`, which is git's own data"), "{refused}");
+}
+
+#[test]
+fn a_submodule_whose_repository_is_another_ones_is_refused() {
+    let (repo, other) = (TempRepo::with_commit(), TempRepo::with_commit());
+    let head = other.git(["rev-parse", "HEAD"]);
+    repo.git(["update-index", "--add", "--cacheinfo", &format!("160000,{head},sub")]);
+    let outside = other.root().join(".git");
+    for (own, target) in
+        [(true, repo.root().join(".git/modules/sub")), (true, repo.root().join("gone")), (false, outside.clone())]
+    {
+        fs::create_dir_all(repo.root().join(".git/modules/sub")).unwrap();
+        repo.write("sub/.git", format!("gitdir: {}\n", target.display()));
+        assert_eq!(judged(&repo, Hash::Sha1).is_ok(), own, "{}", target.display());
+    }
+    fs::remove_file(repo.root().join("sub/.git")).unwrap();
+    symlink(outside, repo.root().join("sub/.git")).unwrap();
+    assert!(judged(&repo, Hash::Sha1).is_err());
+}
+
+#[test]
+fn an_index_that_names_more_than_any_work_tree_holds_is_refused_soon() {
+    // One name of 256 KiB, and entries that repeat it in four bytes each: it was read in time that grew with the square.
+    let mut content = b"DIRC\0\0\0\x04".to_vec();
+    let entries = 4_000_u32;
+    content.extend(entries.to_be_bytes());
+    for n in 0..entries {
+        content.extend([0; 60]);
+        content.extend(0x0fff_u16.to_be_bytes());
+        content.push(u8::from(n > 0));
+        content.extend(if n == 0 { "x".repeat(256 * 1024) } else { "y".into() }.bytes());
+        content.push(0);
+    }
+    assert_eq!(Index { content: &content, hash: Hash::Sha1 }.judge(), Err(Fault::TooMuch));
 }

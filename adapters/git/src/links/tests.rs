@@ -34,12 +34,42 @@ fn a_link_that_git_would_follow_is_refused() {
         "worktrees/linked",
         "worktrees/other/gitdir",
         "worktrees/other/rebase-merge/done",
+        "refs/heads/spy",
+        "refs/heads/deep/er/spy",
+        "logs/refs/heads/spy",
+        "reftable",
+        "reftable/x.ref",
+        "worktrees/other/refs/bisect/bad",
     ] {
         let git_dir = git_dir();
+        fs::create_dir_all(git_dir.path().join(name).parent().unwrap()).unwrap();
         assert!(refuse_in_state(git_dir.path()).is_ok());
         symlink("/etc/hostname", git_dir.path().join(name)).unwrap();
         let refused = refuse_in_state(git_dir.path()).unwrap_err().to_string();
         assert!(refused.contains(name), "{refused}");
+    }
+}
+
+#[test]
+fn a_pipe_at_which_git_would_wait_is_refused() {
+    for name in ["HEAD", "packed-refs", "refs/heads/p", "logs/HEAD"] {
+        let git_dir = git_dir();
+        let path = git_dir.path().join(name);
+        drop(fs::remove_file(&path));
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert!(refuse_in_state(git_dir.path()).unwrap_err().to_string().contains(name), "{name}");
+    }
+}
+
+#[test]
+fn a_list_of_tables_names_only_what_lies_beside_it() {
+    let git_dir = git_dir();
+    fs::create_dir(git_dir.path().join("reftable")).unwrap();
+    for (line, is_fine) in
+        [("0x000000000001-0x000000000002-abcdef01.ref", true), ("../../x.ref", false), ("/x.ref", false)]
+    {
+        fs::write(git_dir.path().join("reftable/tables.list"), format!("{line}\n")).unwrap();
+        assert_eq!(refuse_in_state(git_dir.path()).is_ok(), is_fine, "{line}");
     }
 }
 

@@ -118,9 +118,12 @@ async fn a_forged_entry_makes_no_directory_a_workdir() {
         repo.write(&format!("{entry}/commondir"), "../..\n");
         repo.write(&format!("{entry}/HEAD"), "ref: refs/heads/main\n");
     }
-    // And one that names the root by way of a link in the place of an entry.
-    symlink("real", repo.root().join(".git/worktrees/alias")).unwrap();
     assert_eq!(lines(&host, &project, &parent).await, ["Root repo main", "Linked real real"]);
+    // And a link in the place of an entry makes none, and is nothing that git is let near.
+    let before = host.repositories.workdirs(&project).await;
+    symlink("real", repo.root().join(".git/worktrees/alias")).unwrap();
+    assert_eq!(host.repositories.workdirs(&project).await, before);
+    assert!(host.repositories.worktrees(&project).await.is_err());
 }
 
 #[tokio::test]
