@@ -30,6 +30,8 @@ use std::{io, os::fd::OwnedFd, sync::Arc};
 const MEMORY_BYTES: u64 = 1 << 30;
 /// The address space of git, which maps whole packs.
 const GIT_MEMORY_BYTES: u64 = 8 << 30;
+/// What git may allocate: packs are mapped from their files and do not count, a pattern that grows without end does.
+const GIT_DATA_BYTES: u64 = 1 << 30;
 /// Processor time after which a program gets SIGXCPU.
 const CPU_SECONDS: u64 = 20;
 /// Descriptors that a program may have.
@@ -122,9 +124,11 @@ impl Confine {
 
 /// Returns the limits that a command runs under, with a wall or without (D14). None is above what Owl itself may.
 pub(crate) fn limits(program: Program) -> Vec<Limit> {
-    let memory = match program {
-        Program::Git => GIT_MEMORY_BYTES,
-        Program::Cat | Program::Grep | Program::Head | Program::Ls | Program::Tail | Program::Wc => MEMORY_BYTES,
+    let (memory, data) = match program {
+        Program::Git => (GIT_MEMORY_BYTES, GIT_DATA_BYTES),
+        Program::Cat | Program::Grep | Program::Head | Program::Ls | Program::Tail | Program::Wc => {
+            (MEMORY_BYTES, MEMORY_BYTES)
+        }
     };
     [
         (Resource::RLIMIT_FSIZE, 0, 0),
@@ -133,9 +137,13 @@ pub(crate) fn limits(program: Program) -> Vec<Limit> {
         (Resource::RLIMIT_CPU, CPU_SECONDS, CPU_SECONDS + 1),
         (Resource::RLIMIT_NOFILE, OPEN_FILES, OPEN_FILES),
         (Resource::RLIMIT_AS, memory, memory),
+        (Resource::RLIMIT_DATA, data, data),
     ]
     .into_iter()
-    .filter(|(resource, ..)| cfg!(target_os = "linux") || *resource != Resource::RLIMIT_AS)
+    // Elsewhere these count what a program only reserves.
+    .filter(|(resource, ..)| {
+        cfg!(target_os = "linux") || !matches!(resource, Resource::RLIMIT_AS | Resource::RLIMIT_DATA)
+    })
     .map(|(resource, soft, hard)| {
         let most = getrlimit(resource).map_or(hard, |(_, most)| most);
         Limit { resource, soft: soft.min(most), hard: hard.min(most) }

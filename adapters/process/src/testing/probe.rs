@@ -60,6 +60,10 @@ fn attempt(words: &[&str]) -> io::Result<String> {
         ["link", from, to] => fs::hard_link(from, to).map(quiet),
         ["symlink", from, to] => std::os::unix::fs::symlink(from, to).map(quiet),
         ["remove", path] => fs::remove_file(path).map(quiet),
+        // What Landlock knows nothing of.
+        ["chmod", path] => fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o640)).map(quiet),
+        ["chown", path] => std::os::unix::fs::chown(path, Some(0), Some(0)).map(quiet),
+        ["touch", path] => File::open(path).and_then(|file| file.set_modified(std::time::UNIX_EPOCH)).map(quiet),
         ["mkdir", path] => fs::create_dir(path).map(quiet),
         ["spawn", program] => Command::new(program).arg("--version").output().map(|out| format!("{}", out.status)),
         ["exec", program] => Err(Command::new(program).arg("--version").exec()),

@@ -1,4 +1,5 @@
-//! The seccomp filters: no new process, no socket, threads stay possible (D13). Everything else is Landlock's.
+//! The seccomp filters: no new process, no socket, no other owner, mode, time or attribute of a file; threads stay
+//! possible (D13). Everything else is Landlock's.
 
 #[cfg(target_os = "linux")]
 pub(super) use linux::Filters;
@@ -37,6 +38,34 @@ mod linux {
         // The number of ptrace in the x32 list, which has some of its own.
         #[cfg(target_arch = "x86_64")]
         521,
+        // What a file is beside its content, of which Landlock knows nothing.
+        libc::SYS_fchmod,
+        libc::SYS_fchmodat,
+        libc::SYS_fchown,
+        libc::SYS_fchownat,
+        libc::SYS_utimensat,
+        libc::SYS_setxattr,
+        libc::SYS_lsetxattr,
+        libc::SYS_fsetxattr,
+        libc::SYS_removexattr,
+        libc::SYS_lremovexattr,
+        libc::SYS_fremovexattr,
+        // fchmodat2, setxattrat, removexattrat: the same numbers everywhere.
+        452,
+        463,
+        466,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_chmod,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_chown,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_lchown,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_utime,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_utimes,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_futimesat,
     ];
 
     impl Filters {

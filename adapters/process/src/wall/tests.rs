@@ -116,6 +116,12 @@ async fn nothing_on_disk_can_be_changed_and_the_null_device_can_be_written() {
     }
     assert_eq!(said[12], "[write|/dev/null] yes ");
     assert_eq!(ground.state(), before);
+    // Owner, mode and times are no file rights to Landlock: the filter holds these.
+    let what = format!("chmod|{root}/a.md\nchown|{root}/a.md\ntouch|{root}/a.md");
+    for line in bench.probe(&ground.root, &what, read_tree(&ground.root, &[".git"])).await {
+        assert!(line.ends_with("no EPERM"), "{line}");
+    }
+    assert_eq!(ground.state(), before);
 }
 
 #[tokio::test]
