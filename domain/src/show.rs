@@ -82,6 +82,8 @@ fn is_deceptive(c: char) -> bool {
             | GeneralCategory::PrivateUse
             | GeneralCategory::Unassigned
     ) || is_default_ignorable(c)
+        // Symbols that are drawn as nothing: a Braille cell without dots, a note without a head.
+        || matches!(c, '\u{2800}' | '\u{1d159}')
 }
 
 /// Says whether a character is drawn as nothing unless a program knows it: `Default_Ignorable_Code_Point` of the Unicode

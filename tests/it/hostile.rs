@@ -5,7 +5,7 @@ use crate::{
     lines::{Daemons, daemon, fault, run, verdicts},
     support::{allow, ask, command, conversation, proposal},
 };
-use owl_testkit::repo::{Hostile, Snapshot};
+use owl_testkit::repo::{CANARY, Git, Hostile, Snapshot, TempRepo};
 use serde_json::{Value, json};
 use std::{
     collections::HashMap,
@@ -242,7 +242,7 @@ async fn objects_are_borrowed_only_from_a_registered_project() {
     let borrower = hostile.parent().join("borrower");
     fs::rename(hostile.root(), &lender).unwrap();
     let clone = ["clone", "--quiet", "--shared", lender.to_str().unwrap(), borrower.to_str().unwrap()];
-    owl_testkit::repo::Git::at(&lender).run(clone);
+    Git::at(&lender).run(clone);
     for yaml in WALLS {
         let daemons = daemon(yaml, &[], &[&borrower]).await;
         let mut client = daemons.daemon.connect().await;
@@ -253,6 +253,53 @@ async fn objects_are_borrowed_only_from_a_registered_project() {
         assert_eq!(items.values().filter_map(fault).collect::<Vec<_>>(), Vec::<String>::new());
         assert!(stdout(&items["git show"]).contains("+two\n"), "{}", items["git show"]);
     }
+}
+
+#[tokio::test]
+async fn a_directory_in_conflict_that_became_a_link_out_is_not_shown() {
+    let repo = TempRepo::new();
+    repo.commit_file("conf/secret.txt", "ours at first\n");
+    repo.git(["switch", "--quiet", "--create", "side"]);
+    repo.commit_file("conf/secret.txt", "theirs\n");
+    repo.git(["switch", "--quiet", "main"]);
+    repo.commit_file("conf/secret.txt", "ours\n");
+    // As a merge leaves it that could not be finished.
+    repo.git(["read-tree", "-m", "HEAD~1", "HEAD", "side"]);
+    for yaml in WALLS {
+        let daemons = daemon(yaml, &[], &[repo.root()]).await;
+        let both = ["git diff", "git status"];
+        let shown = run(&daemons.daemon, repo.root(), &both).await;
+        assert_eq!(shown.iter().filter_map(|(_, item)| fault(item)).collect::<Vec<_>>(), Vec::<String>::new());
+        assert!(shown.iter().any(|(_, item)| stdout(item).contains("diff --cc conf/secret.txt")), "{shown:?}");
+        let (conf, aside, outside) = (repo.root().join("conf"), repo.beside("aside"), repo.beside("outside"));
+        fs::create_dir_all(&outside).unwrap();
+        fs::write(outside.join("secret.txt"), CANARY).unwrap();
+        fs::rename(&conf, &aside).unwrap();
+        symlink("../outside", &conf).unwrap();
+        for (line, item) in run(&daemons.daemon, repo.root(), &both).await {
+            assert_eq!(item["outcome"], "gate_denied", "{line}: {item}");
+            assert!(
+                item["denial"]["message"].as_str().unwrap().contains("`conf`, which is a link now"),
+                "{line}: {item}"
+            );
+        }
+        fs::remove_file(&conf).unwrap();
+        fs::rename(&aside, &conf).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_directory_that_looks_like_git_data_hides_no_other_of_its_name() {
+    let repo = TempRepo::new();
+    repo.commit_file("src/evil.rs", "a backdoor\n");
+    for part in ["HEAD", "objects/x", "refs/x"] {
+        repo.write(&format!("fixtures/src/{part}"), "");
+    }
+    let daemons = daemon("", &[], &[repo.root()]).await;
+    let mut client = daemons.daemon.connect().await;
+    let said = verdicts(&mut client, repo.root(), &["grep -rn backdoor .", "ls -R", "grep -rn backdoor src"]).await;
+    let kinds: Vec<Option<&str>> = said.iter().map(|(_, kind)| kind.as_deref()).collect();
+    assert_eq!(kinds, [Some("operand"), Some("operand"), None]);
 }
 
 #[tokio::test]

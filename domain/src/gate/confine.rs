@@ -148,6 +148,15 @@ impl<'c> Judge<'c> {
         match &found.below {
             Below::NotAsked => {}
             Below::Hidden(hidden) => self.hidden.extend(hidden),
+            Below::Shared(hidden) => {
+                let name = String::from_utf8_lossy(hidden.name());
+                let message = format!(
+                    "below {} a git directory has the name {}, and so has something else: it cannot be left out alone",
+                    tick(word),
+                    tick(&name)
+                );
+                self.first.note(Refusal::about(DenialKind::Operand, word, message).say("name a subdirectory"));
+            }
             Below::TooMany => {
                 let message = format!("too much lies below {} to look at all of it", tick(word));
                 self.first.note(Refusal::about(DenialKind::Operand, word, message).say("name a subdirectory"));
@@ -270,6 +279,11 @@ fn braced(word: &str, operand: &Operand) -> Vec<Suggestion> {
     vec![Suggestion::replaced("", operand.index(), 1, each)]
 }
 
+/// The most words that Owl adds to leave out git data.
+const LEFT_OUT_WORDS: usize = 64;
+/// And the most bytes in them.
+const LEFT_OUT_BYTES: usize = 8 * 1024;
+
 /// Makes Owl's words for git data below a tree that `.[gG][iI][tT]` does not match, each name once.
 fn left_out(matched: &Matched, hidden: &[&Hidden]) -> Result<Vec<Given>, Refusal> {
     let mut words: Vec<String> = Vec::new();
@@ -293,6 +307,11 @@ fn left_out(matched: &Matched, hidden: &[&Hidden]) -> Result<Vec<Given>, Refusal
     }
     words.sort_unstable();
     words.dedup();
+    // They are shown, stored and run with the line, so a tree that anybody may have made must not decide their number.
+    if words.len() > LEFT_OUT_WORDS || words.iter().map(String::len).sum::<usize>() > LEFT_OUT_BYTES {
+        let message = "more git directories lie below than are left out one by one";
+        return Err(Refusal::whole(DenialKind::Operand, message).say("name a subdirectory"));
+    }
     words.into_iter().map(|word| owls_option(matched.rule, word)).collect()
 }
 
@@ -333,7 +352,7 @@ pub(super) fn reached(matched: &Matched, located: &Located) -> Vec<Reached> {
 fn access(program: Program, recurses: bool, found: &Found) -> Option<Access> {
     let hidden = || match &found.below {
         Below::Hidden(hidden) => hidden.clone(),
-        Below::NotAsked | Below::TooMany => Vec::new(),
+        Below::NotAsked | Below::Shared(_) | Below::TooMany => Vec::new(),
     };
     match (found.kind, program) {
         (FileKind::Directory, Program::Ls) if recurses => Some(Access::ListTree(hidden())),

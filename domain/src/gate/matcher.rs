@@ -275,7 +275,7 @@ impl Matcher<'_> {
     /// Checks a value and takes the option with it. `holder` is the word that the value stands in.
     fn value(&mut self, opt: &'static Opt, name: &'static str, kind: Value, text: String, arg: &Arg, holder: &Word) {
         // Nothing expands a list in braces, and a pattern for names reads none.
-        if matches!(kind, Value::Glob | Value::Include) && holder.has_bare_brace_list() {
+        if matches!(kind, Value::Glob | Value::Include) && holder.has_bare_brace_list() && arg.by != By::Owl {
             return self.first.note(unknown::braces(name, &text, &holder.text, position_of(arg.by)));
         }
         match value::check(kind, &text) {

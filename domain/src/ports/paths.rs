@@ -91,6 +91,9 @@ pub enum Below {
     NotAsked,
     /// The git directories (and a worktree's git files) that were met, as paths below the directory.
     Hidden(Vec<Hidden>),
+    /// A git directory has this name, and something else below has it too: a program that leaves out names would leave
+    /// out both.
+    Shared(Hidden),
     /// More entries than are looked at.
     TooMany,
 }

@@ -42,6 +42,8 @@ fn what_is_invisible_or_moves_others_is_never_printed() {
         '\u{2069}',
         '\u{3000}',
         '\u{3164}',
+        '\u{2800}',
+        '\u{1d159}',
         '\u{e000}',
         '\u{fe0f}',
         '\u{feff}',

@@ -391,6 +391,35 @@ async fn a_walk_returns_each_git_directory_it_meets_and_nothing_below_it() {
 }
 
 #[tokio::test]
+async fn a_git_directory_whose_name_something_else_has_is_told() {
+    let tree = Tree::new();
+    tree.bare("vendor/data");
+    write(&tree.root.join("vendor/data/objects/data"));
+    assert_eq!(tree.below(".").await, hidden(&[".git", "vendor/data"]), "what lies in it is not something else");
+    for (other, within) in [("lib/deep/data/evil.rs", "lib"), ("vendor/sub/data", "vendor/sub")] {
+        write(&tree.root.join(other));
+        assert_eq!(tree.below(".").await, Below::Shared(Hidden(b"vendor/data".to_vec())), "{other}");
+        assert_eq!(tree.below(within).await, hidden(&[]), "{other}");
+        fs::remove_dir_all(tree.root.join(within)).unwrap();
+    }
+    assert_eq!(tree.below(".").await, hidden(&[".git", "vendor/data"]));
+}
+
+#[tokio::test]
+async fn a_git_directory_whose_name_is_no_text_cannot_be_named_alone() {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+    let tree = Tree::new();
+    let odd = OsStr::from_bytes(b"\xff\xfe");
+    if fs::create_dir(tree.root.join(odd)).is_err() {
+        return; // A file system that takes UTF-8 alone has no such names.
+    }
+    for part in ["HEAD", "objects/x", "refs/x"] {
+        write(&tree.root.join(odd).join(part));
+    }
+    assert_eq!(tree.below(".").await, Below::Shared(Hidden(b"\xff\xfe".to_vec())));
+}
+
+#[tokio::test]
 async fn a_walk_keeps_names_that_are_not_utf8() {
     use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
     let tree = Tree::new();

@@ -54,7 +54,45 @@ pub(super) fn walk(tree: &Handle, pins: &Pins, most: u32) -> Result<Below, Strin
         return Err("it became git data while it was looked at".into());
     }
     hidden.sort_unstable();
-    Ok(Below::Hidden(hidden.into_iter().map(Hidden).collect()))
+    let hidden: Vec<Hidden> = hidden.into_iter().map(Hidden).collect();
+    Ok(match shared(tree, &hidden)? {
+        Some(shared) => Below::Shared(shared),
+        None => Below::Hidden(hidden),
+    })
+}
+
+/// Finds a git directory whose name something else has, too. Walks again, and only where a name is no spelling of `.git`,
+/// which nothing else has.
+fn shared(tree: BorrowedFd<'_>, hidden: &[Hidden]) -> Result<Option<Hidden>, String> {
+    let named: Vec<&Hidden> = hidden.iter().filter(|hidden| !spells_dot_git(hidden.name())).collect();
+    // What is no text is left out by a pattern that other names fit.
+    if let Some(no_text) = named.iter().find(|hidden| str::from_utf8(hidden.name()).is_err()) {
+        return Ok(Some((*no_text).clone()));
+    }
+    let mut left = if named.is_empty() { Vec::new() } else { vec![Vec::new()] };
+    while let Some(directory) = left.pop() {
+        let Some(opened) = open(tree, &directory)? else { continue };
+        let mut opened = Dir::from_fd(opened).map_err(|error| said(&directory, error))?;
+        for entry in opened.iter() {
+            let entry = entry.map_err(|error| said(&directory, error))?;
+            let name = entry.file_name().to_bytes();
+            let path = below(&directory, name);
+            if matches!(name, b"." | b"..") || hidden.binary_search_by(|known| known.0.cmp(&path)).is_ok() {
+                continue;
+            }
+            if let Some(same) = named.iter().find(|hidden| hidden.name() == name) {
+                return Ok(Some((*same).clone()));
+            }
+            if matches!(entry.file_type(), Some(Type::Directory) | None) {
+                left.push(path);
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn below(directory: &[u8], name: &[u8]) -> Vec<u8> {
+    if directory.is_empty() { name.to_vec() } else { [directory, b"/", name].concat() }
 }
 
 /// What one directory holds, as paths below the tree.
@@ -86,7 +124,7 @@ fn list(opened: OwnedFd, directory: &[u8], most: u32) -> Result<Listed, String> 
             b"refs" => refs = may_be_directory(kind),
             _ => {}
         }
-        let path = || if directory.is_empty() { name.to_vec() } else { [directory, b"/", name].concat() };
+        let path = || below(directory, name);
         if spells_dot_git(name) {
             git.push(path());
         } else if kind == Some(Type::Directory) {

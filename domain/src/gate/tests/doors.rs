@@ -7,7 +7,7 @@ use crate::{
         Access, Cleared, Confinement, Denial, DenialKind, Digest, Facts, Program, Reach, Sandbox, Shown, check, clear,
         digest, disarmed_git_environment, environment, git_environment, propose, render,
     },
-    ports::{Depth, GitHome, Hidden, LocateError, Located, Look, Place, RepositoryError},
+    ports::{Below, Depth, GitHome, Hidden, LocateError, Located, Look, Place, RepositoryError},
     text::AbsPath,
 };
 use expect_test::expect_file;
@@ -242,15 +242,32 @@ fn a_place_that_was_not_looked_up_is_never_taken_for_good() {
 }
 
 #[test]
-fn a_tree_that_is_too_large_to_be_looked_at_is_denied() {
+fn a_tree_of_which_not_just_the_git_data_can_be_left_out_is_denied() {
+    let hidden = |name: String| Hidden(name.into_bytes());
+    let many = |number: usize| Below::Hidden((0..number).map(|n| hidden(format!("mirror-{n}.git"))).collect());
+    let long = Below::Hidden((0..40).map(|n| hidden(format!("{n}{}", "x".repeat(250)))).collect());
     let mut facts = facts_for("grep -r x .");
-    for place in &mut facts.located.places {
-        if let Place::Inside(found) = place {
-            found.below = crate::ports::Below::TooMany;
+    for (below, is_fine) in [
+        (Below::TooMany, false),
+        (Below::Shared(hidden("src".into())), false),
+        (many(64), true),
+        (many(65), false),
+        (long, false),
+        (Below::Hidden(vec![hidden("{a,b}".into())]), true),
+    ] {
+        for place in &mut facts.located.places {
+            if let Place::Inside(found) = place {
+                found.below = below.clone();
+            }
+        }
+        let said = proposed("grep -r x .", &facts).map_err(|denial| (denial.kind, denial.hint));
+        match said {
+            Ok(_) => assert!(is_fine, "{below:?}"),
+            Err(said) => {
+                assert_eq!((said, is_fine), ((DenialKind::Operand, Some("name a subdirectory".into())), false));
+            }
         }
     }
-    let denial = proposed("grep -r x .", &facts).unwrap_err();
-    assert_eq!((denial.kind, denial.hint.as_deref()), (DenialKind::Operand, Some("name a subdirectory")));
 }
 
 #[test]
