@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use owl_domain::{
     ids::TurnId,
-    ports::{Clock, Legs, Stop},
+    ports::{Clock, Legs, Stop, Wakes},
     turn::ChatService,
 };
 use std::{
@@ -37,6 +37,19 @@ struct Leg {
     stop: CancellationToken,
     /// A wake that came while the leg was at work.
     again: bool,
+    /// The same, for the leg itself: it may have commands at work beside which something else is due now.
+    wakes: Arc<Woken>,
+}
+
+/// Wakes as the domain's `Wakes`.
+#[derive(Default)]
+struct Woken(Notify);
+
+#[async_trait]
+impl Wakes for Woken {
+    async fn woken(&self) {
+        self.0.notified().await;
+    }
 }
 
 /// A token as the domain's `Stop`.
@@ -106,9 +119,10 @@ impl Legs for LegRunner {
         let mut legs = self.inner.legs();
         if let Some(leg) = legs.get_mut(&turn) {
             leg.again = true;
+            leg.wakes.0.notify_one();
             return;
         }
-        legs.insert(turn, Leg { stop: self.inner.stopping.child_token(), again: false });
+        legs.insert(turn, Leg { stop: self.inner.stopping.child_token(), again: false, wakes: Arc::default() });
         drop(legs);
         if self.inner.chat.get().is_some() {
             tokio::spawn(run(self.inner.clone(), turn));
@@ -132,17 +146,17 @@ async fn run(inner: Arc<Inner>, turn: TurnId) {
         return;
     };
     loop {
-        let stop = match inner.legs().get_mut(&turn) {
+        let (stop, wakes) = match inner.legs().get_mut(&turn) {
             Some(leg) => {
                 leg.again = false;
                 if leg.stop.is_cancelled() {
                     leg.stop = inner.stopping.child_token();
                 }
-                leg.stop.clone()
+                (leg.stop.clone(), leg.wakes.clone())
             }
             None => return,
         };
-        if let Err(error) = chat.advance(turn, Arc::new(Token(stop))).await {
+        if let Err(error) = chat.advance(turn, Arc::new(Token(stop)), &*wakes).await {
             tracing::error!(%turn, %error, "a turn could not be saved");
             give_up(&inner, &chat, turn).await;
         }

@@ -93,10 +93,17 @@ pub trait Live: Send + Sync {
     fn close(&self, item: ItemId);
 }
 
+/// The wakes of one Turn, for the leg that carries it on.
+#[async_trait]
+pub trait Wakes: Send + Sync {
+    /// Waits until the Turn was woken since this was last waited for.
+    async fn woken(&self);
+}
+
 /// Sees to it that a Turn with something due is carried on. Only names the Turn; at most one leg a Turn is at work.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 pub trait Legs: Send + Sync {
-    /// Has a Turn carried on. One that comes during a leg is remembered.
+    /// Has a Turn carried on. One that comes during a leg is remembered, and told through its [`Wakes`].
     fn wake(&self, turn: TurnId);
 
     /// Tells the leg of a Turn to stop, because it was cancelled; then has it carried on.

@@ -1,7 +1,8 @@
 //! A `run_command` call, step by step: judged, perhaps proposed, run once, told (ADR-0022).
 
 use super::{
-    CallRef, ChatService, Ending, StoredCall, StoredTurn, Told,
+    CallRef, ChatService, StoredCall, StoredTurn, Told,
+    at_work::Left,
     look::{self, Looker},
     told, tools,
 };
@@ -15,7 +16,7 @@ use crate::{
         CommandError, EndedBy, Judged, Moved, NewProposal, OpenError, Progress, Ran, Running, Settled, Stop,
         StoreError, Stream,
     },
-    provider::{Argument, Usage},
+    provider::Argument,
     show::visible,
     text::AbsPath,
 };
@@ -126,7 +127,7 @@ impl ChatService {
     }
 
     /// Runs a Proposal that was allowed, once: the whole gate again, the start stored, then `execve`.
-    pub(super) async fn run(&self, at: CallRef, proposal: Proposal, stop: &Arc<dyn Stop>) -> Result<(), StoreError> {
+    pub(super) async fn run(&self, at: CallRef, proposal: Proposal, stop: &Arc<dyn Stop>) -> Result<Left, StoreError> {
         let shown = &proposal.shown;
         let workdir = self.ports.projects.workdir(shown.workdir.as_str()).await.map_err(JudgeError::from);
         let cleared = match workdir {
@@ -138,38 +139,34 @@ impl ChatService {
             Err(JudgeError::Store(error)) => return Err(error),
             Err(JudgeError::Denied(denial)) => {
                 let told = told::denied_by_second_pass(&denial);
-                return self.settle(at, &proposal, CommandOutcome::GateDenied(denial), told).await;
+                self.settle(at, &proposal, CommandOutcome::GateDenied(denial), told).await?;
+                return Ok(Left::GoesOn);
             }
         };
         let held = match self.ports.commands.hold(cleared, stop.clone()).await {
             Ok(held) => held,
-            Err(CommandError::Stopped) => return Ok(()),
+            Err(CommandError::Stopped) => return Ok(Left::GoesOn),
             Err(CommandError::NotStarted { reason }) => return self.not_started(at, &proposal, reason).await,
         };
         match self.ports.proposals.start(proposal.id, held.pid(), self.now()).await? {
             Moved::Won => {}
             // Cancelled in the meantime: the held process ends without having begun.
-            Moved::Lost => return Ok(()),
+            Moved::Lost => return Ok(Left::GoesOn),
         }
         match held.release().await {
-            Ok(running) => self.watch(at, &proposal, running, stop).await,
+            Ok(running) => self.watch(at, &proposal, running).await,
             Err(CommandError::NotStarted { reason }) => self.not_started(at, &proposal, reason).await,
             Err(error @ CommandError::Stopped) => self.not_started(at, &proposal, error.to_string()).await,
         }
     }
 
-    async fn not_started(&self, at: CallRef, proposal: &Proposal, reason: String) -> Result<(), StoreError> {
+    async fn not_started(&self, at: CallRef, proposal: &Proposal, reason: String) -> Result<Left, StoreError> {
         let told = told::could_not_start(&reason);
-        self.settle(at, proposal, CommandOutcome::Failed { reason }, told).await
+        self.settle(at, proposal, CommandOutcome::Failed { reason }, told).await?;
+        Ok(Left::GoesOn)
     }
 
-    async fn watch(
-        &self,
-        at: CallRef,
-        proposal: &Proposal,
-        mut running: Box<dyn Running>,
-        stop: &Arc<dyn Stop>,
-    ) -> Result<(), StoreError> {
+    async fn watch(&self, at: CallRef, proposal: &Proposal, mut running: Box<dyn Running>) -> Result<Left, StoreError> {
         let item = proposal.item;
         self.ports.live.open(proposal.conversation, proposal.turn, item);
         let ran = loop {
@@ -185,18 +182,12 @@ impl ChatService {
                 Progress::Ended(ran) => break ran,
             }
         };
-        let settled = self.settle_ran(at, proposal, ran, stop).await;
+        let settled = self.settle_ran(at, proposal, ran).await;
         self.ports.live.close(item);
         settled
     }
 
-    async fn settle_ran(
-        &self,
-        at: CallRef,
-        proposal: &Proposal,
-        ran: Ran,
-        stop: &Arc<dyn Stop>,
-    ) -> Result<(), StoreError> {
+    async fn settle_ran(&self, at: CallRef, proposal: &Proposal, ran: Ran) -> Result<Left, StoreError> {
         let cancelling = match ran.ended_by {
             EndedBy::Stopped => self.ports.turns.load(at.turn).await?.is_some_and(|turn| turn.cancelling),
             EndedBy::Exit | EndedBy::Signal | EndedBy::Timeout => false,
@@ -219,10 +210,7 @@ impl ChatService {
         };
         let told = told::ran(&proposal.shown, &result);
         self.settle(at, proposal, CommandOutcome::Ran(result), told).await?;
-        if ended_by == CommandEnd::Shutdown && stop.is_stopped() {
-            self.close(at.turn, Ending::Interrupted, Usage::default()).await?;
-        }
-        Ok(())
+        Ok(if ended_by == CommandEnd::Shutdown { Left::CutOff } else { Left::GoesOn })
     }
 
     /// Tells the model that a Proposal was decided, and not allowed.

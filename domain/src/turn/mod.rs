@@ -1,5 +1,6 @@
 //! A Turn: one question and all that follows until the answer is done. Rows, not a stack frame (D16).
 
+mod at_work;
 mod command;
 mod event;
 mod look;

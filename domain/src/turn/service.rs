@@ -1,7 +1,7 @@
 //! Carries a Turn on, one stored step after the other (ADR-0022, D16). The code that carries it on after a consent is
 //! the code that carries it on after a restart: [`ChatService::advance`] keeps nothing of its own.
 
-use super::{Ending, Step, Turn};
+use super::{Ending, Step, Turn, at_work::AtWork};
 use crate::{
     consent::{Answer, Answered, By, Grant, Outcome, Peer, Proposal},
     conversation::{Page, PageError, Paged},
@@ -10,7 +10,7 @@ use crate::{
     judge::Judge,
     ports::{
         AnswerError, BeginError, Begun, Clock, Commands, Conversations, Grants, Legs, Live, NewTurn, Once,
-        ProposalFilter, Proposals, RevokedGrants, Stop, StoreError, Turns,
+        ProposalFilter, Proposals, RevokedGrants, Stop, StoreError, Turns, Wakes,
     },
     project::{ProjectService, WorkdirError},
     provider::{AccessError, ModelRef, Provider, ProviderService, TurnError, TurnErrorKind, Usage},
@@ -281,8 +281,8 @@ impl ChatService {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn advance(&self, id: TurnId, stop: Arc<dyn Stop>) -> Result<(), StoreError> {
-        let carried = self.carry_on(id, stop).await;
+    pub async fn advance(&self, id: TurnId, stop: Arc<dyn Stop>, wakes: &dyn Wakes) -> Result<(), StoreError> {
+        let carried = self.carry_on(id, &stop, wakes).await;
         if carried.is_err() {
             self.give_up(id).await?;
         }
@@ -298,30 +298,43 @@ impl ChatService {
         self.close(id, Ending::Error(error), Usage::default()).await
     }
 
-    async fn carry_on(&self, id: TurnId, stop: Arc<dyn Stop>) -> Result<(), StoreError> {
-        while let Some(turn) = self.ports.turns.load(id).await? {
+    async fn carry_on(&self, id: TurnId, stop: &Arc<dyn Stop>, wakes: &dyn Wakes) -> Result<(), StoreError> {
+        let mut at_work = AtWork::default();
+        loop {
+            let _before_these_rows = at_work.has_ended();
+            let Some(turn) = at_work.beside(self.ports.turns.load(id)).await? else { break };
             if turn.turn.is_finished() {
-                return Ok(());
+                break;
             }
-            let step = turn.next();
+            if at_work.has_ended() {
+                continue;
+            }
+            let step = if at_work.is_cut_off() && stop.is_stopped() {
+                Step::Close(Ending::Interrupted)
+            } else {
+                turn.next_beside(|at| at_work.runs(at))
+            };
             // The daemon stops: a Turn that would only now begin something begins it after the next start, but for the
-            // model, which is never asked again by itself. One that is at its end ends.
+            // model, which is never asked again by itself. One that is at its end ends, once nothing of it runs.
             let step = match step {
-                Step::Close(ending) => Step::Close(ending),
+                Step::Close(_) if !at_work.is_empty() => Step::Wait,
                 Step::Ask if stop.is_stopped() => Step::Close(Ending::Interrupted),
-                Step::Judge(_) | Step::Run(..) | Step::Tell(..) if stop.is_stopped() => return Ok(()),
-                step @ (Step::Ask | Step::Judge(_) | Step::Run(..) | Step::Tell(..) | Step::Wait) => step,
+                Step::Judge(_) | Step::Run(..) | Step::Tell(..) if stop.is_stopped() => Step::Wait,
+                step @ (Step::Ask | Step::Judge(_) | Step::Run(..) | Step::Tell(..) | Step::Wait | Step::Close(_)) => {
+                    step
+                }
             };
             match step {
-                Step::Ask => self.ask(turn, &stop).await?,
-                Step::Judge(call) => self.judge(&turn, &call).await?,
-                Step::Run(at, proposal) => self.run(at, proposal, &stop).await?,
-                Step::Tell(at, proposal) => self.tell(at, &proposal).await?,
-                Step::Wait => return Ok(()),
-                Step::Close(ending) => self.close(id, ending, Usage::default()).await?,
+                Step::Ask => at_work.beside(self.ask(turn, stop)).await?,
+                Step::Judge(call) => at_work.beside(self.judge(&turn, &call)).await?,
+                Step::Run(at, proposal) => at_work.begin(at, self.run(at, proposal, stop)),
+                Step::Tell(at, proposal) => at_work.beside(self.tell(at, &proposal)).await?,
+                Step::Wait if at_work.is_empty() => return Ok(()),
+                Step::Wait => at_work.one_or(wakes.woken()).await?,
+                Step::Close(ending) => at_work.beside(self.close(id, ending, Usage::default())).await?,
             }
         }
-        Ok(())
+        at_work.all().await
     }
 
     pub(super) async fn close(&self, id: TurnId, ending: Ending, usage: Usage) -> Result<(), StoreError> {

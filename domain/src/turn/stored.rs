@@ -93,7 +93,7 @@ pub enum Step {
     Run(CallRef, Proposal),
     /// Tell the model that a Proposal was not allowed.
     Tell(CallRef, Proposal),
-    /// Nothing until a person answers.
+    /// Nothing until a person answers, or what runs ends.
     Wait,
     /// End the Turn.
     Close(Ending),
@@ -103,6 +103,12 @@ impl StoredTurn {
     /// Says what is due. Pure: the same rows give the same step, before a restart and after it.
     #[must_use]
     pub fn next(&self) -> Step {
+        self.next_beside(|_| false)
+    }
+
+    /// Says what is due beside the calls whose commands somebody runs and watches now: of those only the end is.
+    #[must_use]
+    pub fn next_beside(&self, runs: impl Fn(CallRef) -> bool) -> Step {
         if self.cancelling {
             return Step::Close(Ending::Cancelled);
         }
@@ -116,7 +122,7 @@ impl StoredTurn {
             })
         };
         // A start without a result: whoever watched it died. It never runs again, and nothing else of the Turn does.
-        if proposed().any(|(_, proposal)| proposal.started_at.is_some()) {
+        if proposed().any(|(at, proposal)| proposal.started_at.is_some() && !runs(at)) {
             return Step::Close(Ending::Interrupted);
         }
         if let Some(call) = calls().find(|call| call.progress == CallProgress::Unjudged) {
@@ -125,6 +131,10 @@ impl StoredTurn {
         let mut waiting = false;
         let mut decided_otherwise = None;
         for (at, proposal) in proposed() {
+            if runs(at) {
+                waiting = true;
+                continue;
+            }
             match proposal.decision.as_ref().map(|decision| decision.outcome) {
                 Some(Outcome::Allowed) => return Step::Run(at, proposal.clone()),
                 Some(Outcome::Denied | Outcome::Expired | Outcome::Cancelled) => {

@@ -200,7 +200,7 @@ async fn a_turn_that_would_ask_when_the_daemon_stops_is_interrupted_unasked() {
     let turn = world.service().send(world.message("Any TODOs left?")).await.unwrap().turn;
     let stop = world.legs.begin(turn);
     stop.fire();
-    world.service().advance(turn, stop).await.unwrap();
+    world.service().advance(turn, stop, &*world.legs).await.unwrap();
     assert_eq!(world.ending(turn), Some(Ending::Interrupted));
     assert_eq!(world.model.asked(), []);
 }
@@ -211,7 +211,7 @@ async fn what_waits_when_the_daemon_stops_waits_on() {
     let turn = world.ask().await;
     let stop = world.legs.begin(turn);
     stop.fire();
-    world.service().advance(turn, stop).await.unwrap();
+    world.service().advance(turn, stop, &*world.legs).await.unwrap();
     assert_eq!(world.store.turn(turn).unwrap().state, TurnState::AwaitingConsent);
     assert_eq!(world.outcomes(turn), ["open"]);
 }
@@ -229,7 +229,7 @@ async fn a_turn_at_its_end_ends_also_when_the_daemon_stops() {
     crate::world::turns(&world).record(turn, None, reply, 0, now).await.unwrap();
     let stop = world.legs.begin(turn);
     stop.fire();
-    world.service().advance(turn, stop).await.unwrap();
+    world.service().advance(turn, stop, &*world.legs).await.unwrap();
     assert_eq!(world.ending(turn), Some(Ending::EndTurn));
 }
 

@@ -222,7 +222,7 @@ async fn more_proposals_than_may_wait_are_denied() {
     proposals.expect_open().times(1).returning(|_, _| Err(OpenError::TooMany));
     let service = world.service_with(world.commands.clone(), Arc::new(proposals));
     let turn = service.send(world.message("Any TODOs left?")).await.unwrap().turn;
-    service.advance(turn, world.legs.begin(turn)).await.unwrap();
+    service.advance(turn, world.legs.begin(turn), &*world.legs).await.unwrap();
     let denial = world.denial(turn, 0);
     assert_eq!(denial.kind, DenialKind::TooMany);
     assert_eq!(denial.message, "16 proposals wait in this conversation already, and no more may");

@@ -36,7 +36,7 @@ async fn a_command_nobody_answered_is_not_run() {
     let service = world.service_with(Arc::new(commands), world.store.clone());
     let turn = service.send(world.message("Any TODOs left?")).await.unwrap().turn;
     for _ in 0..3 {
-        service.advance(turn, world.legs.begin(turn)).await.unwrap();
+        service.advance(turn, world.legs.begin(turn), &*world.legs).await.unwrap();
     }
     assert_eq!(world.store.turn(turn).unwrap().state, TurnState::AwaitingConsent);
     assert_eq!(world.outcomes(turn), ["open"]);

@@ -66,6 +66,7 @@ async fn what_was_held_and_not_started_is_held_anew() {
 async fn what_was_started_never_runs_again_and_is_told_as_started() {
     let world = World::new(vec![runs(&["cat a", "cat b", "cat c"])]);
     world.commands.then(Does::Hang("half".into()));
+    world.commands.then(Does::WaitInQueue);
     let turn = world.ask().await;
     for proposal in [1, 2] {
         world.service().answer(answer(proposal, Said::AllowOnce), peer("owl-desktop")).await.unwrap();
@@ -95,6 +96,7 @@ async fn a_start_that_another_leg_finds_ends_the_turn() {
     // The same rows without `recover`: the pure heart says the same.
     let world = World::new(vec![runs(&["cat a", "cat b"])]);
     world.commands.then(Does::Hang("half".into()));
+    world.commands.then(Does::WaitInQueue);
     let turn = world.ask().await;
     for proposal in [1, 2] {
         world.service().answer(answer(proposal, Said::AllowOnce), peer("owl-desktop")).await.unwrap();

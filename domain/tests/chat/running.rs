@@ -110,7 +110,7 @@ async fn one_that_was_allowed_when_the_daemon_stops_runs_after_its_start() {
     service.answer(answer(1, Said::AllowOnce), peer("owl-desktop")).await.unwrap();
     let stop = world.legs.begin(turn);
     stop.fire();
-    service.advance(turn, stop).await.unwrap();
+    service.advance(turn, stop, &*world.legs).await.unwrap();
     world.assert_nothing_held();
     assert_eq!(world.outcomes(turn), ["open"]);
     world.restart().await;
@@ -159,6 +159,48 @@ async fn one_that_runs_when_the_daemon_stops_is_stopped_and_the_turn_is_interrup
 }
 
 #[tokio::test]
+async fn each_runs_as_soon_as_it_was_allowed_whatever_else_runs() {
+    let world = World::new(vec![runs(&["cat README.md", "cat b", "cat c"])]);
+    world.commands.then(Does::Hang("half".into()));
+    let turn = world.ask().await;
+    let service = world.service();
+    let answering = async {
+        until(|| world.live.seen().iter().any(|seen| seen.contains("half"))).await;
+        for (proposal, outcomes) in [(3, ["open", "open", "ran"]), (2, ["open", "ran", "ran"])] {
+            service.answer(answer(proposal, Said::AllowOnce), peer("owl-desktop")).await.unwrap();
+            until(|| world.outcomes(turn) == outcomes).await;
+        }
+        assert_eq!(world.model.asked().len(), 1, "not every call has its result");
+        service.cancel(world.conversation, Some(turn)).await.unwrap();
+    };
+    tokio::join!(world.allow(1), answering);
+    assert_eq!(world.commands.begun(), ["cat README.md", "cat c", "cat b"]);
+    assert_eq!(world.outcomes(turn), ["ran", "ran", "ran"]);
+    assert_eq!(world.ending(turn), Some(Ending::Cancelled));
+}
+
+#[tokio::test]
+async fn all_that_run_when_the_daemon_stops_say_so_before_the_turn_is_interrupted() {
+    let world = World::new(vec![runs(&["cat README.md", "cat b"])]);
+    world.commands.then(Does::Hang("one".into()));
+    world.commands.then(Does::Hang("two".into()));
+    let turn = world.ask().await;
+    let service = world.service();
+    let stopping = async {
+        until(|| world.live.seen().iter().any(|seen| seen.contains("one"))).await;
+        service.answer(answer(2, Said::AllowOnce), peer("owl-desktop")).await.unwrap();
+        until(|| world.live.seen().iter().any(|seen| seen.contains("two"))).await;
+        world.legs.stop_all();
+    };
+    tokio::join!(world.allow(1), stopping);
+    assert_eq!(world.outcomes(turn), ["ran", "ran"]);
+    for call in 0..2 {
+        assert!(world.told_at(turn, call).contains("\nstopped: the daemon was stopping\n"));
+    }
+    assert_eq!(world.ending(turn), Some(Ending::Interrupted));
+}
+
+#[tokio::test]
 async fn what_it_prints_is_told_as_it_comes_and_its_end_is_told() {
     let world = one();
     world.ask().await;
@@ -175,7 +217,10 @@ async fn no_two_legs_start_one_command() {
     service.answer(answer(1, Said::AllowOnce), peer("owl-desktop")).await.unwrap();
     world.legs.forget();
     let (one, other) = (world.service(), world.service());
-    let (a, b) = tokio::join!(one.advance(turn, world.legs.begin(turn)), other.advance(turn, world.legs.begin(turn)));
+    let (a, b) = tokio::join!(
+        one.advance(turn, world.legs.begin(turn), &*world.legs),
+        other.advance(turn, world.legs.begin(turn), &*world.legs)
+    );
     a.unwrap();
     b.unwrap();
     assert_eq!(world.store.starts().len(), 1);

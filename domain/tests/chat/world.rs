@@ -314,7 +314,7 @@ impl World {
     /// One leg of a Turn.
     pub(crate) async fn leg(&self, turn: TurnId) -> Result<(), StoreError> {
         let stop = self.legs.begin(turn);
-        self.service().advance(turn, stop).await
+        self.service().advance(turn, stop, &*self.legs).await
     }
 
     /// Answers a Proposal, the first of which is 1, and carries on what that woke.

@@ -45,6 +45,24 @@ fn fresh() -> StoredTurn {
 }
 
 #[test]
+fn beside_what_runs_the_rest_is_due() {
+    let runs = |position| move |call: CallRef| call == at(0, position);
+    let allowed = |position, id| Step::Run(at(0, position), decided(id, Outcome::Allowed));
+    let running = || CallProgress::Proposed(started(9));
+    for (calls, due) in [
+        (vec![running()], Step::Wait),
+        (vec![running(), was(1, Outcome::Allowed)], allowed(1, 1)),
+        (vec![running(), waits(1)], Step::Wait),
+        (vec![running(), told()], Step::Wait),
+        (vec![running(), CallProgress::Proposed(started(8))], Step::Close(Ending::Interrupted)),
+    ] {
+        assert_eq!(with(calls.clone()).next_beside(runs(0)), due, "{calls:?}");
+    }
+    let cancelled = StoredTurn { cancelling: true, ..with([running()]) };
+    assert_eq!(cancelled.next_beside(runs(0)), Step::Close(Ending::Cancelled));
+}
+
+#[test]
 fn a_question_is_asked() {
     assert_eq!(fresh().next(), Step::Ask);
 }

@@ -2,9 +2,9 @@
 
 use owl_domain::{
     ids::TurnId,
-    ports::{Legs, Stop},
+    ports::{Legs, Stop, Wakes},
 };
-use owl_testkit::tokio::sync::watch;
+use owl_testkit::tokio::sync::{Notify, watch};
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::{Arc, Mutex},
@@ -15,6 +15,7 @@ use std::{
 pub(crate) struct Woken {
     woken: Mutex<VecDeque<TurnId>>,
     stops: Mutex<BTreeMap<TurnId, Arc<Flag>>>,
+    at_work: Mutex<Arc<Notify>>,
 }
 
 impl Woken {
@@ -29,6 +30,8 @@ impl Woken {
     pub(crate) fn begin(&self, turn: TurnId) -> Arc<Flag> {
         let stop = Arc::new(Flag::default());
         self.stops.lock().unwrap().insert(turn, stop.clone());
+        // A leg reads the rows when it begins: what woke it is no news.
+        *self.at_work.lock().unwrap() = Arc::default();
         stop
     }
 
@@ -43,6 +46,7 @@ impl Woken {
 impl Legs for Woken {
     fn wake(&self, turn: TurnId) {
         self.woken.lock().unwrap().push_back(turn);
+        self.at_work.lock().unwrap().notify_one();
     }
 
     fn stop(&self, turn: TurnId) {
@@ -53,6 +57,15 @@ impl Legs for Woken {
     }
 
     fn deadline(&self) {}
+}
+
+/// There is one Turn at work at a time.
+#[async_trait::async_trait]
+impl Wakes for Woken {
+    async fn woken(&self) {
+        let at_work = self.at_work.lock().unwrap().clone();
+        at_work.notified().await;
+    }
 }
 
 /// A stop that a test fires.
