@@ -17,6 +17,8 @@ use tokio_util::sync::CancellationToken;
 
 /// How long to wait before a Turn that could not be saved is closed once more; the disk may have room by then.
 const TRY_AGAIN: Duration = Duration::from_secs(2);
+/// How long a leg that was told to stop may take: its commands get their time between SIGTERM and SIGKILL.
+const UNTIL_ENDED: Duration = Duration::from_secs(5);
 /// The timer looks at the clock at least this often, so that one that was set forward is noticed.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
@@ -111,6 +113,7 @@ impl Inner {
     }
 }
 
+#[async_trait]
 impl Legs for LegRunner {
     fn wake(&self, turn: TurnId) {
         if self.inner.stopping.is_cancelled() {
@@ -134,6 +137,21 @@ impl Legs for LegRunner {
             leg.stop.cancel();
         }
         self.wake(turn);
+    }
+
+    async fn ended(&self, turn: TurnId) {
+        let ended = async {
+            loop {
+                let idle = self.inner.idle.notified();
+                if !self.inner.legs().contains_key(&turn) {
+                    return;
+                }
+                idle.await;
+            }
+        };
+        if tokio::time::timeout(UNTIL_ENDED, ended).await.is_err() {
+            tracing::warn!(%turn, "a turn that was told to stop has not ended yet");
+        }
     }
 
     fn deadline(&self) {

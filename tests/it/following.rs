@@ -1,6 +1,9 @@
 //! Subscriptions by type and by number, and `owl rpc --follow`, which comes back by itself.
 
-use crate::support::{World, ask, owl, proposal};
+use crate::{
+    support::{World, allow, ask, owl, proposal},
+    work::{fifo, held},
+};
 use owl_testkit::{Daemon, Home, Running};
 use serde_json::{Value, json};
 
@@ -147,4 +150,26 @@ async fn following_goes_on_after_a_restart_of_the_daemon_and_misses_nothing() {
     }
     assert_eq!(following.0.ended().await, Some(0));
     drop(repo);
+}
+
+#[tokio::test]
+async fn a_command_of_a_conversation_that_is_deleted_is_ended_first_and_says_how() {
+    let mut world = World::new().await;
+    let _holds_git_up = fifo(&world.repo);
+    let c = world.conversation().await;
+    ask(&mut world.client, &c, &["git status"]).await;
+    let shown = proposal(&mut world.client).await;
+    allow(&mut world.client, &shown).await;
+    let started = world.client.event_of("command.started").await;
+    held(&started).await;
+    let mut other = world.daemon.connect().await;
+    other.ok("conversations.delete", json!({ "conversation_id": c })).await;
+    assert!(!std::path::Path::new(&format!("/proc/{}", started["pid"])).exists());
+    let told = world.client.events_until("stream.closed").await;
+    let names: Vec<&str> = told.iter().map(|event| event["type"].as_str().unwrap()).collect();
+    assert_eq!(names[names.len() - 2..], ["conversation.deleted", "stream.closed"], "{names:?}");
+    // Its events go with it, so a client that is slow has only these; one that was told more was told the truth.
+    for item in told.iter().filter(|event| event["type"] == "item.completed").map(|event| &event["item"]) {
+        assert_eq!((&item["outcome"], &item["result"]["ended_by"]), (&json!("ran"), &json!("cancel")), "{names:?}");
+    }
 }

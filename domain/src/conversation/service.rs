@@ -175,9 +175,10 @@ impl ConversationService {
     pub async fn delete(&self, id: ConversationId) -> Result<bool, StoreError> {
         let now = self.clock.now();
         if let Some(turn) = self.turns.cancel(id, None, now).await? {
-            let moved = self.turns.close(turn, Ending::Cancelled, Usage::default(), now).await;
             self.legs.stop(turn);
-            let _closed_by_either = moved?;
+            // What runs says how it ended, and whoever watches is told, before all of it goes.
+            self.legs.ended(turn).await;
+            let _closed_by_either = self.turns.close(turn, Ending::Cancelled, Usage::default(), now).await?;
         }
         self.conversations.delete(id, now).await
     }

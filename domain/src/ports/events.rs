@@ -102,12 +102,16 @@ pub trait Wakes: Send + Sync {
 
 /// Sees to it that a Turn with something due is carried on. Only names the Turn; at most one leg a Turn is at work.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
+#[async_trait]
 pub trait Legs: Send + Sync {
     /// Has a Turn carried on. One that comes during a leg is remembered, and told through its [`Wakes`].
     fn wake(&self, turn: TurnId);
 
     /// Tells the leg of a Turn to stop, because it was cancelled; then has it carried on.
     fn stop(&self, turn: TurnId);
+
+    /// Waits until no leg of a Turn is at work, or until one that was told to stop had time enough to end what it runs.
+    async fn ended(&self, turn: TurnId);
 
     /// A Proposal has a deadline that may be the next one.
     fn deadline(&self);

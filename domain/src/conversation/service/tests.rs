@@ -67,6 +67,8 @@ fn a_turn_that_is_at_work_is_closed_before_its_conversation_is_deleted() {
     let mut ports = Ports::new();
     let mut order = Sequence::new();
     ports.turns.expect_cancel().times(1).in_sequence(&mut order).returning(|_, _, _| Ok(Some(TURN)));
+    ports.legs.expect_stop().times(1).in_sequence(&mut order).withf(|turn| *turn == TURN).return_const(());
+    ports.legs.expect_ended().times(1).in_sequence(&mut order).withf(|turn| *turn == TURN).returning(|_| ());
     ports
         .turns
         .expect_close()
@@ -74,7 +76,6 @@ fn a_turn_that_is_at_work_is_closed_before_its_conversation_is_deleted() {
         .in_sequence(&mut order)
         .withf(|turn, ending, _, _| *turn == TURN && *ending == Ending::Cancelled)
         .returning(|_, _, _, _| Ok(Moved::Won));
-    ports.legs.expect_stop().times(1).in_sequence(&mut order).withf(|turn| *turn == TURN).return_const(());
     ports.conversations.expect_delete().times(1).in_sequence(&mut order).returning(|_, _| Ok(true));
     assert_eq!(block_on(ports.service().delete(ID)), Ok(true));
 }
@@ -85,6 +86,7 @@ fn a_conversation_whose_turn_could_not_be_closed_is_not_deleted_and_its_leg_is_s
     ports.turns.expect_cancel().returning(|_, _, _| Ok(Some(TURN)));
     ports.turns.expect_close().returning(|_, _, _, _| Err(failed()));
     ports.legs.expect_stop().times(1).return_const(());
+    ports.legs.expect_ended().returning(|_| ());
     ports.conversations.expect_delete().never();
     assert_eq!(block_on(ports.service().delete(ID)), Err(failed()));
 }

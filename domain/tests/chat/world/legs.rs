@@ -43,6 +43,7 @@ impl Woken {
     }
 }
 
+#[async_trait::async_trait]
 impl Legs for Woken {
     fn wake(&self, turn: TurnId) {
         self.woken.lock().unwrap().push_back(turn);
@@ -55,6 +56,8 @@ impl Legs for Woken {
         }
         self.wake(turn);
     }
+
+    async fn ended(&self, _turn: TurnId) {}
 
     fn deadline(&self) {}
 }
