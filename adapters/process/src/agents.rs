@@ -6,7 +6,7 @@ use crate::{
     kill::{Bounds, Ended, Sink, attend},
     kin::{self, Kin, Mark},
     own::{OwnCommand, OwnError, open_directory},
-    spawn::{Launch, Spawner, Start, Started, bury_orphans},
+    spawn::{Launch, Spawner, Start, Started, bury_orphans, is_forked},
 };
 use nix::unistd::Pid;
 use owl_domain::{
@@ -19,7 +19,10 @@ use std::{
     ffi::OsString,
     mem,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 use tokio::{sync::Notify, task::JoinHandle};
@@ -106,6 +109,7 @@ impl Spawner {
     /// [`OwnError::NotStarted`]: nothing of it ran.
     pub async fn spawn_agent(&self, spec: AgentSpec, stop: Arc<dyn Stop>) -> Result<Agent, OwnError> {
         let AgentSpec { program, argv, env, cwd, mark, deadline, grace, line_bytes } = spec;
+        let working = Working::begin();
         let started = self.start_marked(&program, argv, env, cwd, &mark).await?;
         let pid = started.owned.pid;
         let told = Arc::new(Told::default());
@@ -119,7 +123,7 @@ impl Spawner {
         let task = tokio::spawn(async move {
             let ended = attend(started, Bounds { deadline, grace }, stop, &mut lines).await;
             let Lines { told, line, stderr, kin, .. } = lines;
-            end_kin(kin).await;
+            end_kin(kin, working).await;
             if line.bytes > 0 {
                 told.add(AgentProgress::Line(line), 0);
             }
@@ -142,6 +146,7 @@ impl Spawner {
     /// [`OwnError`]; a check that failed is no error.
     pub async fn run_check(&self, command: OwnCommand, mark: Mark, stop: Arc<dyn Stop>) -> Result<AgentEnd, OwnError> {
         let OwnCommand { program, argv, env, cwd, deadline, .. } = command;
+        let working = Working::begin();
         let started = self.start_marked(&program, argv, env, cwd, &mark).await?;
         let mut both = Both {
             stdout: Capture::new(limits::STDOUT_HEAD_BYTES, limits::STDOUT_TAIL_BYTES),
@@ -152,7 +157,7 @@ impl Spawner {
         let ended = attend(started, Bounds { deadline, grace: limits::COMMAND_GRACE }, stop, &mut both).await;
         left.ended();
         let Both { stdout, stderr, kin } = both;
-        end_kin(kin).await;
+        end_kin(kin, working).await;
         let ended = ended.map_err(|e| OwnError::Lost { program, reason: e.to_string() })?;
         Ok(AgentEnd::new(&ended, stdout.finish(), stderr.finish()))
     }
@@ -190,9 +195,36 @@ impl Spawner {
     }
 }
 
-async fn end_kin(mut kin: Kin) {
+/// How many Agents and checks are at work, or end what they started. Of the whole process, as its children are.
+static AT_WORK: AtomicUsize = AtomicUsize::new(0);
+
+/// One of them.
+struct Working;
+
+impl Working {
+    fn begin() -> Self {
+        AT_WORK.fetch_add(1, Ordering::SeqCst);
+        Self
+    }
+
+    /// Ends what nobody can be told to have started, when this is the only one.
+    fn end_unmarked(&self) {
+        if AT_WORK.load(Ordering::SeqCst) == 1 {
+            kin::end_unmarked(is_forked);
+        }
+    }
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        AT_WORK.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+async fn end_kin(mut kin: Kin, working: Working) {
     let end = move || {
         kin.end();
+        working.end_unmarked();
         bury_orphans();
     };
     if let Err(e) = tokio::task::spawn_blocking(end).await {
@@ -256,8 +288,10 @@ impl Leftovers {
 impl Drop for Leftovers {
     fn drop(&mut self) {
         let Some(mark) = self.mark.take() else { return };
+        let working = Working::begin();
         let end = move || {
             Kin::new(mark).end();
+            working.end_unmarked();
             bury_orphans();
         };
         if let Err(e) = std::thread::Builder::new().name("owl-leftovers".into()).spawn(end) {

@@ -52,6 +52,7 @@ struct Process {
 struct Status {
     process: Process,
     parent: i32,
+    session: i32,
     dead: bool,
 }
 
@@ -129,6 +130,32 @@ pub(crate) fn end_leftovers(home: &str, is_active: impl Fn(&str) -> bool) -> BTr
     runs
 }
 
+/// Kills what became a child of this process without being forked by it, in a session of its own: it lost its parent and
+/// dropped its environment with the mark. Only while no Run is at work, since nobody can tell whose it was. Blocks.
+pub(crate) fn end_unmarked(is_forked: impl Fn(u32) -> bool) {
+    let own = getpid().as_raw();
+    for _ in 0..ROUNDS {
+        let all = processes();
+        let own_session = all.iter().find(|one| one.process.pid == own).map(|one| one.session);
+        let is_left = |one: &&Status| {
+            one.parent == own
+                && !one.dead
+                && Some(one.session) != own_session
+                && !is_forked(one.process.pid.cast_unsigned())
+                && marks(one.process.pid).is_none()
+        };
+        // What they started becomes a child in its turn, and is found in the next round.
+        let left: Vec<_> = all.iter().filter(is_left).collect();
+        if left.is_empty() {
+            return;
+        }
+        for one in left {
+            kill(Pid::from_raw(one.process.pid), Signal::SIGKILL).ok();
+        }
+        std::thread::sleep(BETWEEN);
+    }
+}
+
 /// Returns the children of this process that are dead and not waited for.
 pub(crate) fn dead_children() -> Vec<Pid> {
     let own = getpid().as_raw();
@@ -146,8 +173,9 @@ fn status(pid: i32) -> Option<Status> {
     let mut fields = stat.rsplit(") ").next()?.split(' ');
     let dead = matches!(fields.next()?, "Z" | "X");
     let parent = fields.next()?.parse().ok()?;
-    let started = fields.nth(17)?.parse().ok()?;
-    Some(Status { process: Process { pid, started }, parent, dead })
+    let session = fields.nth(1)?.parse().ok()?;
+    let started = fields.nth(15)?.parse().ok()?;
+    Some(Status { process: Process { pid, started }, parent, session, dead })
 }
 
 /// Returns the mark in a process's environment, when there is one that may be read.

@@ -149,6 +149,11 @@ fn children() -> MutexGuard<'static, BTreeSet<u32>> {
     CHILDREN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Says whether this process forked it and has not reaped it.
+pub(crate) fn is_forked(pid: u32) -> bool {
+    children().contains(&pid)
+}
+
 /// Reaps dead children that were not forked here: they lost their own parent. Looks through all processes.
 pub(crate) fn bury_orphans() {
     // Kept, so that no child is taken for an orphan between its fork and its entry.

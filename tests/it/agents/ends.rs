@@ -122,3 +122,15 @@ async fn one_line_over_every_limit_ends_the_run_with_the_lines_before_in_the_log
     assert!(log.iter().any(|line| line.to_string().contains("before")));
     assert!(run["log_bytes"].as_u64().unwrap() < 3_000_000, "{}", run["log_bytes"]);
 }
+
+#[tokio::test]
+async fn what_left_its_session_and_dropped_its_environment_ends_with_the_last_run() {
+    let leaves = "env -i /usr/bin/setsid /bin/sleep 600 </dev/null >/dev/null 2>&1 & echo $! >left.txt";
+    let check = json!({ "name": "leaves", "run": leaves });
+    let mut bench = Bench::with(&format!("checks: [{check}]\n"), &[]).await;
+    bench.script(json!([write("a.txt", "a\n")]));
+    let (job, run) = bench.ran("Leave something").await;
+    assert_eq!(run["verification"][0]["state"], "passed", "{run}");
+    let left = fs::read_to_string(Path::new(job["worktree"].as_str().unwrap()).join("left.txt")).unwrap();
+    assert!(!is_alive(left.trim().parse().unwrap()));
+}
