@@ -120,13 +120,7 @@ pub(super) async fn run(command: Jobs, places: &Places, out: &mut Out) -> Result
         }
         Jobs::Accept { job } => {
             let accepted = socket::call(&client, "jobs.accept", json!({ "job_id": job })).await?;
-            out.answer(&accepted, |j| {
-                let kept = match j["worktree_kept"].as_bool() {
-                    Some(true) => format!("; its worktree {} holds uncommitted work and stays", text(j, "worktree")),
-                    _ => String::new(),
-                };
-                format!("{} is done; merge it when you like: git merge {}{kept}", text(j, "id"), text(j, "branch"))
-            })
+            out.answer(&accepted, taken)
         }
         Jobs::Drop { job, discard } => {
             let dropped = socket::call(&client, "jobs.drop", json!({ "job_id": job, "discard": discard })).await?;
@@ -135,6 +129,19 @@ pub(super) async fn run(command: Jobs, places: &Places, out: &mut Out) -> Result
                 format!("{}'s worktree and branch are removed ({lost} discarded)", text(j, "id"))
             })
         }
+    }
+}
+
+/// Says where an accepted Job's work is. A branch that does not hold it is not offered for a merge.
+fn taken(job: &Value) -> String {
+    let (id, branch) = (text(job, "id"), text(job, "branch"));
+    let kept = job["kept_because"].as_str().map(one_line);
+    let kept = kept.map(|why| format!("its worktree {} stays: {why}", text(job, "worktree")));
+    match (job["branch_is_there"].as_bool(), kept) {
+        (Some(false), None) => format!("{id} is done; its branch {branch} is gone, and its worktree too"),
+        (Some(false), Some(kept)) => format!("{id} is done, and {branch} does not hold its work; {kept}"),
+        (_, None) => format!("{id} is done; merge it when you like: git merge {branch}"),
+        (_, Some(kept)) => format!("{id} is done; look there before you merge {branch}: {kept}"),
     }
 }
 

@@ -1,6 +1,7 @@
 //! A Job: a standing intent, carried out by an unattended Agent in a worktree of its own (D22). Rows, like a Turn: each
 //! move is a compare-and-set, and what was at work when the daemon died is never taken up again by itself.
 
+mod accept;
 pub mod brief;
 mod look;
 #[cfg(any(test, feature = "mocks"))]
@@ -14,6 +15,7 @@ mod terms;
 mod verdict;
 mod work;
 
+pub use accept::*;
 pub use run::*;
 pub use service::*;
 pub use start::*;

@@ -260,28 +260,6 @@ impl JobService {
         }
     }
 
-    /// Takes a Job's work: its branch stays for the person to merge. Its worktree goes unless it holds work that no
-    /// commit has; says whether it was kept.
-    ///
-    /// # Errors
-    /// [`MoveError`].
-    pub async fn accept(&self, id: JobId) -> Result<(Job, bool), MoveError> {
-        let job = self.make(id, JobMove::Accept).await?;
-        let Some(place) = self.place(&job).await? else {
-            return Ok((job, false));
-        };
-        let at_risk = self.ports.repositories.at_risk(&place).await;
-        if !at_risk.is_ok_and(|at_risk| at_risk.files == 0) {
-            return Ok((job, true));
-        }
-        if self.ports.repositories.remove_worktree(&place).await.is_err() {
-            return Ok((job, true));
-        }
-        self.ports.jobs.worktree_removed(id, self.now()).await?;
-        let job = self.ports.jobs.get(id).await?.unwrap_or(job);
-        Ok((job, false))
-    }
-
     /// Removes a Job's worktree and branch; with work that would be lost only when that was said. Returns what was lost.
     ///
     /// # Errors
@@ -318,7 +296,7 @@ impl JobService {
         Ok((self.ports.jobs.get(id).await?.unwrap_or(job), at_risk))
     }
 
-    async fn make(&self, id: JobId, wanted: JobMove) -> Result<Job, MoveError> {
+    pub(super) async fn make(&self, id: JobId, wanted: JobMove) -> Result<Job, MoveError> {
         match self.ports.jobs.make(id, wanted, self.now()).await? {
             Made::Won(job) => Ok(*job),
             Made::Lost(job) => Err(MoveError::WrongState { job, wanted }),

@@ -48,6 +48,13 @@ pub trait JobRepositories: Send + Sync {
     /// [`RepositoryError`].
     async fn at_risk(&self, place: &JobPlace) -> Result<AtRisk, RepositoryError>;
 
+    /// Returns what would be lost with the worktree alone, while the branch stays: what the branch does not hold, and
+    /// whether there is a branch at all. Files count as for [`at_risk`](Self::at_risk).
+    ///
+    /// # Errors
+    /// [`RepositoryError`], also when what stands there is not the worktree that was made.
+    async fn beyond(&self, place: &JobPlace) -> Result<Beyond, RepositoryError>;
+
     /// Removes the worktree. What is gone already is no error.
     ///
     /// # Errors
@@ -138,6 +145,21 @@ impl AtRisk {
     pub const fn is_nothing(self) -> bool {
         self.files == 0 && self.commits == 0
     }
+}
+
+/// What a Job's worktree holds and its branch does not.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Beyond {
+    /// Whether the branch is there.
+    pub branch_is_there: bool,
+    /// Whether the worktree is there.
+    pub worktree_is_there: bool,
+    /// Files that no commit has.
+    pub files: u64,
+    /// Commits that the branch does not lead to; without a branch, those since the commit that it was made at.
+    pub commits: u64,
+    /// The branch that is checked out in the worktree; none when it is no branch.
+    pub checked_out: Option<BranchName>,
 }
 
 /// Why there is no worktree.

@@ -3,9 +3,9 @@
 use crate::world::{World, wanted};
 use owl_domain::{
     ids::JobId,
-    job::{Discard, JobMove, JobState, MoveError, Outcome},
-    ports::{AtRisk, Jobs, Made, Once, Runs},
-    text::ClientKey,
+    job::{Accepted, Discard, JobMove, JobState, MoveError, Outcome},
+    ports::{AtRisk, Beyond, Jobs, Made, Once, Runs},
+    text::{BranchName, ClientKey},
 };
 use owl_testkit::tokio;
 
@@ -13,8 +13,8 @@ use owl_testkit::tokio;
 async fn an_accepted_job_keeps_its_branch_and_loses_its_worktree() {
     let world = World::new();
     let (job, _) = world.ran().await;
-    let (job, kept) = world.service.accept(job.id).await.unwrap();
-    assert_eq!((job.state, job.worktree, kept), (JobState::Done, None, false));
+    let Accepted { job, branch_is_there, kept } = world.service.accept(job.id).await.unwrap();
+    assert_eq!((job.state, job.worktree, branch_is_there, kept), (JobState::Done, None, true, None));
     let told = world.told();
     assert!(told.contains(&"worktree removed /data/worktrees/j_7".to_owned()));
     assert!(!told.iter().any(|told| told.starts_with("branch removed")));
@@ -23,13 +23,40 @@ async fn an_accepted_job_keeps_its_branch_and_loses_its_worktree() {
 }
 
 #[tokio::test]
-async fn a_worktree_with_work_that_no_commit_has_stays_when_the_job_is_accepted() {
+async fn a_worktree_with_work_that_its_branch_does_not_hold_stays_when_the_job_is_accepted() {
+    let there = || Beyond { branch_is_there: true, worktree_is_there: true, ..Beyond::default() };
+    let other = BranchName::new("feature").ok();
+    let cases = [
+        (Beyond { files: 2, ..there() }, "2 files there are in no commit"),
+        (Beyond { commits: 1, ..there() }, "1 commits there are not on owl/job-7; no branch is checked out there"),
+        (
+            Beyond { commits: 3, files: 1, checked_out: other.clone(), ..there() },
+            "3 commits there are not on owl/job-7; feature is checked out there",
+        ),
+        (
+            Beyond { branch_is_there: false, checked_out: other, ..there() },
+            "the branch owl/job-7 is gone, and feature is checked out there",
+        ),
+    ];
+    for (beyond, why) in cases {
+        let world = World::new();
+        let (job, _) = world.ran().await;
+        world.turn(|knobs| knobs.beyond = beyond.clone());
+        let Accepted { job, branch_is_there, kept } = world.service.accept(job.id).await.unwrap();
+        assert_eq!((job.state, branch_is_there), (JobState::Done, beyond.branch_is_there), "{why}");
+        assert_eq!(kept.unwrap().to_string(), why);
+        assert!(job.worktree.is_some(), "{why}");
+        assert!(!world.told().iter().any(|told| told.starts_with("worktree removed")), "{why}");
+    }
+}
+
+#[tokio::test]
+async fn an_accepted_job_whose_worktree_and_branch_are_gone_names_neither() {
     let world = World::new();
     let (job, _) = world.ran().await;
-    world.turn(|knobs| knobs.at_risk = AtRisk { files: 1, commits: 0 });
-    let (job, kept) = world.service.accept(job.id).await.unwrap();
-    assert!(kept && job.worktree.is_some());
-    assert!(!world.told().iter().any(|told| told.starts_with("worktree removed")));
+    world.turn(|knobs| knobs.beyond = Beyond::default());
+    let Accepted { job, branch_is_there, kept } = world.service.accept(job.id).await.unwrap();
+    assert_eq!((job.worktree, branch_is_there, kept), (None, false, None));
 }
 
 #[tokio::test]

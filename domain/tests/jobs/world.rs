@@ -9,11 +9,11 @@ use owl_domain::{
     permissions::{AccountList, Reported, Subject, ToolCall, default_list::DEFAULT_LIST},
     ports::{
         AccountSettings, Accounts, AgentAtWork, AgentEvent, AgentExit, AgentExitWhy, AgentNotStarted, ArgvError,
-        AtRisk, CheckNotRun, CheckRan, Checks, Credential, CredentialSource, Driver, EndedBy, JobDiff, JobPlace,
-        JobRepositories, LogError, LogLine, LogLines, MockCredentials, MockPaths, MockProjects, MockRepositories,
-        NewAgent, NewPlace, PromptsOff, RemoveAccountError, RepositoryError, RunLegs, RunLogs, SettingsError,
-        ShellCommand, Stop, StoreError, Survey, Terms as TermsPort, Tool, ToolError, Verdict, VerdictError, Verdicts,
-        WorktreeError,
+        AtRisk, Beyond, CheckNotRun, CheckRan, Checks, Credential, CredentialSource, Driver, EndedBy, JobDiff,
+        JobPlace, JobRepositories, LogError, LogLine, LogLines, MockCredentials, MockPaths, MockProjects,
+        MockRepositories, NewAgent, NewPlace, PromptsOff, RemoveAccountError, RepositoryError, RunLegs, RunLogs,
+        SettingsError, ShellCommand, Stop, StoreError, Survey, Terms as TermsPort, Tool, ToolError, Verdict,
+        VerdictError, Verdicts, WorktreeError,
     },
     project::{FileError, Pin, Pins, Project, ProjectFile, ProjectService},
     provider::Secret,
@@ -58,6 +58,7 @@ pub(crate) struct Knobs {
     pub(crate) in_the_way: bool,
     pub(crate) worktree_gone: bool,
     pub(crate) at_risk: AtRisk,
+    pub(crate) beyond: Beyond,
     pub(crate) log_fails: bool,
     /// What happened, in order.
     pub(crate) told: Vec<String>,
@@ -102,6 +103,7 @@ impl World {
             accounts: vec!["work"],
             sha256: "aa",
             changes_something: true,
+            beyond: Beyond { branch_is_there: true, worktree_is_there: true, ..Beyond::default() },
             ..Knobs::default()
         }));
         let (store, clock, stop) =
@@ -356,6 +358,10 @@ impl JobRepositories for Fake {
 
     async fn at_risk(&self, _place: &JobPlace) -> Result<AtRisk, RepositoryError> {
         Ok(self.knobs.lock().unwrap().at_risk)
+    }
+
+    async fn beyond(&self, _place: &JobPlace) -> Result<Beyond, RepositoryError> {
+        Ok(self.knobs.lock().unwrap().beyond.clone())
     }
 
     async fn remove_worktree(&self, place: &JobPlace) -> Result<(), RepositoryError> {

@@ -100,10 +100,31 @@ async fn accepting_keeps_a_worktree_with_uncommitted_work() {
     let (job, _) = bench.ran("Write something").await;
     let accepted = bench.client.ok("jobs.accept", json!({ "job_id": job["id"] })).await;
     assert_eq!((&accepted["state"], &accepted["worktree_kept"]), (&json!("done"), &json!(true)));
+    assert_eq!(accepted["kept_because"], "1 files there are in no commit");
     assert!(Path::new(job["worktree"].as_str().unwrap()).join("loose.txt").exists());
     let refused = bench.client.err("jobs.cancel", json!({ "job_id": job["id"] })).await;
     assert_eq!(refused["data"]["kind"], "wrong_state");
     assert_eq!(refused["data"]["allowed_from"], json!(["pending", "active", "blocked", "review", "cancelled"]));
+}
+
+#[tokio::test]
+async fn accepting_keeps_commits_that_are_not_on_the_jobs_branch_and_says_where_they_are() {
+    let commit = |name: &str| format!("git -c user.name=A -c user.email=a@example.org commit -q -m {name}");
+    let cases = [
+        ("git checkout -q --detach", "look there before you merge owl/job-1", "1 commits there are not on owl/job-1"),
+        ("git branch -m other", "owl/job-1 does not hold its work", "is gone, and other is checked out there"),
+    ];
+    for (leave, said, why) in cases {
+        let mut bench = Bench::with("allowedTools: ['Bash(git:*)']\n", &[]).await;
+        bench.script(json!([write("a.txt", "a\n"), bash(&format!("{leave} && git add a.txt && {}", commit("a")))]));
+        let (job, _) = bench.ran("Write something").await;
+        assert_eq!((&job["state"], &job["changes"]["commits"]), (&json!("review"), &json!(1)), "{job}");
+        let accepted = bench.owl(&["jobs", "accept", "j_1"]).await;
+        assert!(accepted.stdout.contains(said) && accepted.stdout.contains(why), "{}", accepted.stdout);
+        assert!(!accepted.stdout.contains("git merge"), "{}", accepted.stdout);
+        let worktree = Path::new(job["worktree"].as_str().unwrap());
+        assert!(worktree.join("a.txt").exists(), "{leave}");
+    }
 }
 
 #[tokio::test]

@@ -14,7 +14,9 @@ use crate::{
 use async_trait::async_trait;
 use owl_domain::{
     ids::JobId,
-    ports::{AtRisk, JobDiff, JobPlace, JobRepositories, NewPlace, RepositoryError, Stop, Survey, WorktreeError},
+    ports::{
+        AtRisk, Beyond, JobDiff, JobPlace, JobRepositories, NewPlace, RepositoryError, Stop, Survey, WorktreeError,
+    },
     project::Project,
     text::{AbsPath, BranchName, CommitId},
 };
@@ -204,6 +206,20 @@ impl JobRepositories for GitJobs {
         }
         let seen = self.see(place).await?;
         Ok(self.lost(&seen, &place.branch, branch.is_some()).await?)
+    }
+
+    async fn beyond(&self, place: &JobPlace) -> Result<Beyond, RepositoryError> {
+        let at = self.repositories.at_base(&place.project).await?;
+        let branch = commit_of(&self.repositories.git, &at, &place.branch).await?;
+        let tree = PathBuf::from(place.worktree.as_str());
+        if !waiting(move || is_directory(&tree)).await {
+            return Ok(Beyond { branch_is_there: branch.is_some(), ..Beyond::default() });
+        }
+        if !self.stands(place).await {
+            let reason = format!("`{}` is not the worktree that Owl made", place.worktree);
+            return Err(RepositoryError::Failed { reason });
+        }
+        Ok(self.held_alone(place, branch.as_deref()).await?)
     }
 
     async fn remove_worktree(&self, place: &JobPlace) -> Result<(), RepositoryError> {

@@ -136,8 +136,13 @@ pub(super) fn add(table: &mut Table, api: &Arc<Api>) {
         async move {
             let id = fields::id("job", &given.job_id)?;
             let accepted = api.jobs.accept(id).await;
-            let (job, worktree_kept) = accepted.map_err(|error| RpcError::move_job(error, &given.job_id))?;
-            Ok(AcceptedJob { job: Job::from(&job), worktree_kept })
+            let accepted = accepted.map_err(|error| RpcError::move_job(error, &given.job_id))?;
+            Ok(AcceptedJob {
+                job: Job::from(&accepted.job),
+                worktree_kept: accepted.kept.is_some(),
+                kept_because: accepted.kept.map(|why| why.to_string()),
+                branch_is_there: accepted.branch_is_there,
+            })
         }
     });
 

@@ -169,8 +169,12 @@ pub struct AcceptedJob {
     /// The Job.
     #[serde(flatten)]
     pub job: Job,
-    /// Whether its worktree stays, because it holds uncommitted work.
+    /// Whether its worktree stays, because it holds work that its branch does not.
     pub worktree_kept: bool,
+    /// Why it stays, in words.
+    pub kept_because: Option<String>,
+    /// Whether its branch is there; an Agent may have renamed it.
+    pub branch_is_there: bool,
 }
 
 /// A Job whose worktree and branch were removed.

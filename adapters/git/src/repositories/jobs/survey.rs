@@ -11,7 +11,7 @@ use crate::{
 use owl_domain::{
     job::Changes,
     limits,
-    ports::{AtRisk, DiffFile, JobDiff, JobPlace, RepositoryError},
+    ports::{AtRisk, Beyond, DiffFile, JobDiff, JobPlace, RepositoryError},
     text::BranchName,
 };
 use std::{
@@ -164,6 +164,23 @@ impl GitJobs {
         words.extend(["--not", &excluded, "--branches", "--remotes"]);
         let commits = self.repositories.git.run_as(&seen.at, &words, &seen.how()).await?.succeeded()?;
         Ok(AtRisk { files: u64::try_from(changed.len()).unwrap_or(u64::MAX), commits: number(&commits) })
+    }
+
+    /// Counts what a worktree holds that the branch does not: an Agent may have left it, or renamed it.
+    pub(super) async fn held_alone(&self, place: &JobPlace, branch: Option<&str>) -> Result<Beyond, RepositoryError> {
+        let seen = self.see(place).await?;
+        let files = self.statuses(&seen, &seen.head, &["--diff-filter=d"]).await?;
+        let held = branch.unwrap_or(place.base_commit.as_str());
+        let git = &self.repositories.git;
+        let commits = git.run_as(&seen.at, &["rev-list", "--count", &seen.head, "--not", held], &seen.how()).await?;
+        let checked_out = git.run(&seen.at, &["symbolic-ref", "--quiet", "HEAD"]).await?.stdout;
+        Ok(Beyond {
+            branch_is_there: branch.is_some(),
+            worktree_is_there: true,
+            files: u64::try_from(files.len()).unwrap_or(u64::MAX),
+            commits: number(&commits.succeeded()?),
+            checked_out: line(&checked_out).strip_prefix(HEADS).and_then(|name| BranchName::new(name).ok()),
+        })
     }
 
     async fn numbers(&self, seen: &Seen, from: &str) -> Result<Vec<Numbers>, GitFailed> {

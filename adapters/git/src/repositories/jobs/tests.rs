@@ -170,6 +170,42 @@ async fn when_the_worktree_is_gone_the_branch_tells() {
 }
 
 #[tokio::test]
+async fn what_a_worktree_holds_beyond_its_branch_is_seen_wherever_its_head_is() {
+    let repo = repo();
+    let world = World::of(repo.root()).await;
+    let place = world.made().await;
+    let (tree, other) = (world.tree(), BranchName::new("feature").ok());
+    let there = Beyond {
+        branch_is_there: true,
+        worktree_is_there: true,
+        checked_out: Some(place.branch.clone()),
+        ..<_>::default()
+    };
+    fs::write(tree.join("a.txt"), "a\n").unwrap();
+    commit_all(&tree);
+    assert_eq!(world.jobs.beyond(&place).await.unwrap(), there, "what its branch holds is no more than that");
+    let git = Git::at(&tree);
+    git.run(["checkout", "--quiet", "--detach"]);
+    assert_eq!(world.jobs.beyond(&place).await.unwrap(), Beyond { checked_out: None, ..there.clone() });
+    fs::write(tree.join("b.txt"), "b\n").unwrap();
+    commit_all(&tree);
+    fs::write(tree.join("c.txt"), "c\n").unwrap();
+    let detached = Beyond { commits: 1, files: 1, checked_out: None, ..there.clone() };
+    assert_eq!(world.jobs.beyond(&place).await.unwrap(), detached);
+    git.run(["switch", "--quiet", "-c", "feature"]);
+    assert_eq!(world.jobs.beyond(&place).await.unwrap(), Beyond { checked_out: other.clone(), ..detached });
+    // Renamed: no branch of the Job's name holds anything.
+    git.run(["branch", "-D", "owl/job-7"]);
+    let renamed = Beyond { branch_is_there: false, commits: 2, files: 1, checked_out: other, ..there };
+    assert_eq!(world.jobs.beyond(&place).await.unwrap(), renamed);
+    fs::write(tree.join(".git"), "gitdir: /nowhere\n").unwrap();
+    let foreign = world.jobs.beyond(&place).await.unwrap_err().to_string();
+    assert!(foreign.contains("is not the worktree that Owl made"), "{foreign}");
+    fs::remove_dir_all(&tree).unwrap();
+    assert_eq!(world.jobs.beyond(&place).await.unwrap(), Beyond::default());
+}
+
+#[tokio::test]
 async fn what_is_in_the_way_is_named_and_stays() {
     for way in ["branch", "directory", "link", "entry"] {
         let repo = repo();
