@@ -78,6 +78,12 @@ impl JobService {
         };
         let watched = self.watch(run, agent, &lists, Who::Verifier).await?;
         let taken = self.ports.verdicts.take(run.run.id).await;
+        let redaction = match self.redaction(run).await {
+            Ok(redaction) => redaction,
+            Err(why) => return none(why),
+        };
+        let taken =
+            taken.map(|verdict| Verdict { message: redaction.cut_text(&verdict.message).into_owned(), ..verdict });
         Ok(judged(watched, taken))
     }
 }

@@ -13,6 +13,7 @@ use crate::{
         AgentAtWork, AgentEvent, AgentExit, AgentExitWhy, AgentNotStarted, AgentWork, CheckRan, CredentialName,
         EndedBy, JobPlace, LogLine, LogNote, Moved, NewAgent, ShellCommand, Stop, StoreError, Tool,
     },
+    provider::Redaction,
     text::{AbsPath, cut_bytes},
 };
 use alloc::{
@@ -301,8 +302,18 @@ impl JobService {
         stop: &Arc<dyn Stop>,
     ) -> Result<CheckRan, String> {
         let Some(worktree) = run.job.worktree.clone() else { return Err("the worktree is gone".into()) };
+        // An Agent may have left the token where a check prints it.
+        let redaction = self.redaction(run).await?;
         let command = ShellCommand { run: run.run.id, command, worktree, timeout };
-        self.ports.checks.run(command, Arc::clone(stop)).await.map_err(|error| error.to_string())
+        let ran = self.ports.checks.run(command, Arc::clone(stop)).await.map_err(|error| error.to_string())?;
+        Ok(CheckRan { output: redaction.clipped(ran.output), ..ran })
+    }
+
+    /// Returns what takes the token of a Run's Account out of a text.
+    pub(super) async fn redaction(&self, run: &StoredRun) -> Result<Redaction, String> {
+        let token = self.ports.credentials.get(CredentialName::Account(run.job.account.clone())).await;
+        let token = token.map_err(|error| error.to_string())?.map(|credential| credential.secret);
+        Ok(Redaction::of(token))
     }
 
     /// Notes something in a Run's log. A log that cannot be written ends an Agent; beside one it is only told less.

@@ -1,11 +1,13 @@
 //! Where a chat's model comes from, and a model's reply as data. Knows no service's JSON (D17, D18).
 
 mod error;
+mod redaction;
 mod reply;
 mod secret;
 mod service;
 
 pub use error::*;
+pub use redaction::*;
 pub use reply::*;
 pub use secret::*;
 pub use service::*;

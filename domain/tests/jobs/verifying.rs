@@ -1,6 +1,6 @@
 //! Setup, checks and the Verifier.
 
-use crate::world::{WORKTREE, World, agent, check_ran, exit};
+use crate::world::{TOKEN, WORKTREE, World, agent, check_ran, exit};
 use owl_domain::{
     job::{Check, Exit, JobState, Terms, VerificationKind, VerificationState},
     ports::{AgentEvent, AgentExitWhy, CheckRan, EndedBy, LogLine, LogNote, Verdict, VerdictError},
@@ -157,4 +157,26 @@ async fn without_a_good_verdict_the_job_is_blocked_saying_which() {
         let (job, _) = world.ran().await;
         assert_eq!((job.state, job.reason.as_deref()), (JobState::Blocked, Some(reason)));
     }
+}
+
+#[tokio::test]
+async fn the_accounts_token_is_taken_out_of_what_checks_print_and_verifiers_say() {
+    let world = World::new();
+    world.turn(|knobs| {
+        knobs.terms.setup = vec!["env".into()];
+        knobs.terms.checks = checks(&["test"]);
+        knobs.checks.extend([check_ran(0, TOKEN), check_ran(1, &format!("a {TOKEN}"))]);
+    });
+    let (job, run) = world.ran().await;
+    assert_eq!(job.reason.as_deref(), Some("1 of 1 checks did not pass: test (exit 1): a [token]"));
+    assert_eq!(run.verification[0].output.as_ref().unwrap().head, "a [token]");
+    assert!(!format!("{:?}", world.knobs.lock().unwrap().log).contains(TOKEN));
+
+    let world = World::new();
+    world.turn(|knobs| {
+        knobs.terms.verification_agent = true;
+        knobs.verdict = Some(Ok(Verdict { passed: false, message: format!("{TOKEN} is in it") }));
+    });
+    let (job, _) = world.ran().await;
+    assert_eq!(job.reason.as_deref(), Some("The Verifier says no: [token] is in it"));
 }

@@ -31,6 +31,7 @@ use std::{
 };
 
 pub(crate) const WORKTREE: &str = "/data/worktrees/j_7";
+pub(crate) const TOKEN: &str = "sk-ant-oat-000000000";
 
 pub(crate) fn path(text: &str) -> AbsPath {
     AbsPath::new(text).unwrap()
@@ -111,7 +112,7 @@ impl World {
         let fake = Arc::new(Fake { knobs: knobs.clone(), store: store.clone(), stop: stop.clone() });
         let mut credentials = MockCredentials::new();
         credentials.expect_get().returning(|_| {
-            let secret = Secret::new("sk-ant-oat-000000000").unwrap();
+            let secret = Secret::new(TOKEN).unwrap();
             Ok(Some(Credential { secret, source: CredentialSource::File }))
         });
         let ports = JobPorts {

@@ -6,10 +6,11 @@ use owl_domain::{
     job::Exit,
     limits,
     ports::{AgentAtWork, AgentEvent, AgentExit, AgentExitWhy, EndedBy, Stop},
+    provider::Redaction,
     text::cut_bytes,
 };
 use owl_process::{Agent, AgentEnd, AgentLine, AgentProgress};
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{borrow::Cow, collections::VecDeque, sync::Arc, time::Duration};
 use tokio::{
     sync::watch,
     time::{Instant, sleep_until},
@@ -70,6 +71,7 @@ pub(super) struct ClaudeCodeAtWork {
     stop: Arc<Either>,
     bounds: Bounds,
     names: Names,
+    redaction: Redaction,
     heard: Instant,
     silent: bool,
     overlong: Option<u64>,
@@ -77,18 +79,31 @@ pub(super) struct ClaudeCodeAtWork {
 }
 
 impl ClaudeCodeAtWork {
-    pub(super) fn new(agent: Agent, stream: Stream, stop: Arc<Either>, bounds: Bounds, names: Names) -> Self {
+    pub(super) fn new(
+        agent: Agent,
+        stream: Stream,
+        stop: Arc<Either>,
+        bounds: Bounds,
+        names: Names,
+        redaction: Redaction,
+    ) -> Self {
         let (heard, waiting) = (Instant::now(), VecDeque::new());
-        Self { agent, stream, stop, bounds, names, heard, silent: false, overlong: None, waiting }
+        Self { agent, stream, stop, bounds, names, redaction, heard, silent: false, overlong: None, waiting }
     }
 
     fn take(&mut self, line: &AgentLine) {
         let whole = u64::try_from(line.kept.len()).is_ok_and(|kept| kept == line.bytes);
         let text = String::from_utf8_lossy(&line.kept);
-        let text = String::from(cut_bytes(&text, limits::LOG_LINE_BYTES));
-        self.waiting.push_back(AgentEvent::Line { text, bytes: line.bytes });
+        // Before it is logged or read: what a line means is made of the same bytes.
+        let text = if whole { self.redaction.text(&text) } else { self.redaction.cut_text(&text) };
+        let logged = String::from(cut_bytes(&text, limits::LOG_LINE_BYTES));
+        self.waiting.push_back(AgentEvent::Line { text: logged, bytes: line.bytes });
         if whole {
-            self.waiting.extend(self.stream.read(&line.kept));
+            let read = match &text {
+                Cow::Borrowed(_) => self.stream.read(&line.kept),
+                Cow::Owned(redacted) => self.stream.read(redacted.as_bytes()),
+            };
+            self.waiting.extend(read);
         } else {
             self.overlong = self.overlong.max(Some(line.bytes));
         }
@@ -105,7 +120,8 @@ impl ClaudeCodeAtWork {
             Some(code) => Exit::Code(code),
             None => Exit::Signal(end.signal.unwrap_or_else(|| "a signal".into())),
         };
-        let stderr = if end.stderr.tail.is_empty() { end.stderr.head } else { end.stderr.tail };
+        let stderr = self.redaction.clipped(end.stderr);
+        let stderr = if stderr.tail.is_empty() { stderr.head } else { stderr.tail };
         AgentExit { why, exit, stderr_tail: stderr, overlong_line: self.overlong }
     }
 }

@@ -15,6 +15,7 @@ use owl_domain::{
     job::brief::Brief,
     limits,
     ports::{AgentAtWork, AgentNotStarted, ArgvError, Driver, NewAgent, Stop, Tool, ToolError},
+    provider::Redaction,
 };
 use owl_process::{AgentSpec, Mark, Spawner};
 use std::{
@@ -114,7 +115,8 @@ impl Driver for ClaudeCode {
         let started = self.spawner.spawn_agent(spec, Arc::clone(&stop) as Arc<dyn Stop>).await;
         let started = started.map_err(|error| AgentNotStarted { reason: error.to_string() })?;
         let stream = Stream::new(&agent.worktree, tool.prompts_off);
-        Ok(Box::new(ClaudeCodeAtWork::new(started, stream, stop, self.bounds, names)))
+        let redaction = Redaction::of(agent.token);
+        Ok(Box::new(ClaudeCodeAtWork::new(started, stream, stop, self.bounds, names, redaction)))
     }
 
     async fn end_leftovers(&self) -> Vec<RunId> {
