@@ -215,6 +215,10 @@ fn run_lines(run: &Value) -> Vec<String> {
             lines.push(format!("  NOTE: mode {mode}: the lists above do not mean what they say"));
         }
     }
+    if run["settings_changed"].as_bool() == Some(true) {
+        let file = text(account, "file");
+        lines.push(format!("  NOTE: {file} changed during the Run: the list above is what it was when the Run began"));
+    }
     if let Some(reported) = reported {
         let version = text(run, "permissions.reported.tool_version");
         lines.push(format!("  the tool reported mode {reported}, version {version}"));

@@ -176,3 +176,21 @@ async fn of_eight_runs_at_once_on_a_fresh_account_one_seeds_and_all_read_the_who
         fs::read_dir(bench.settings().parent().unwrap()).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(left, ["settings.json"]);
 }
+
+#[tokio::test]
+async fn a_settings_file_that_changed_during_a_run_is_said_aloud() {
+    let mut bench = Bench::new().await;
+    let go = bench.home.path().join("go");
+    bench.script(json!([{ "wait_for": go }, write("a.txt", "a\n")]));
+    let job = bench.add("Wait").await;
+    let run = bench.start(&job).await;
+    fs::write(bench.settings(), r#"{"permissions":{"allow":["Bash"]}}"#).unwrap();
+    fs::write(&go, "").unwrap();
+    let (job, run) = bench.finished(&job, &run).await;
+    assert_eq!(run["settings_changed"], true);
+    let shown = bench.shown(&job).await;
+    let notes: Vec<&str> = shown.lines().filter(|line| line.starts_with("  NOTE: ")).collect();
+    let file = bench.settings();
+    let file = file.to_str().unwrap();
+    assert!(notes.len() == 1 && notes[0].contains(file) && notes[0].contains("changed during the Run"), "{notes:?}");
+}
