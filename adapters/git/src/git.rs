@@ -121,9 +121,13 @@ impl Answer {
             return Ok(self.stdout);
         }
         let said = String::from_utf8_lossy(&self.stderr);
-        let line = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it did not say why");
-        let line = line.strip_prefix("fatal: ").unwrap_or(line);
-        Err(GitFailed(format!("git: {}", owl_domain::text::cut_chars(line, SAID_CHARS))))
+        let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+        // What it was doing may stand before what went wrong.
+        let wrong =
+            |line: &str| ["fatal: ", "error: "].iter().find_map(|word| line.strip_prefix(word).map(str::to_owned));
+        let line = lines.clone().find_map(wrong).or_else(|| lines.next().map(str::to_owned));
+        let line = line.unwrap_or_else(|| "it did not say why".into());
+        Err(GitFailed(format!("git: {}", owl_domain::text::cut_chars(&line, SAID_CHARS))))
     }
 }
 

@@ -241,7 +241,9 @@ async fn one_that_is_stopped_or_fails_leaves_nothing() {
     // `owl` as a branch is in the way of any `owl/…`.
     repo.git(["branch", "owl"]);
     let failed = world.jobs.make(&world.project, &world.new_place(), Arc::new(Flag(false))).await;
-    assert!(matches!(failed, Err(WorktreeError::Repository(_))), "{failed:?}");
+    let Err(WorktreeError::Repository(failed)) = failed else { panic!("{failed:?}") };
+    // git says first what it is about to do.
+    assert!(failed.to_string().starts_with("git: ") && failed.to_string().contains("'refs/heads/owl"), "{failed}");
     assert!(!world.tree().exists());
     assert_eq!(repo.git(["worktree", "list"]).lines().count(), 1);
     assert_eq!(repo.git(["for-each-ref", "--format=%(refname)"]), "refs/heads/main\nrefs/heads/owl");
