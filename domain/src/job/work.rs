@@ -174,6 +174,11 @@ impl JobService {
 
     async fn changed_since(&self, place: &JobPlace, before: &str) -> (Work, Option<super::Changes>) {
         match self.ports.repositories.survey(place).await {
+            // Of a worktree that is gone only its branch was seen.
+            Ok(after) if after.name == before && !self.ports.repositories.stands(place).await => {
+                let why = format!("its worktree {} is gone, or is not the one that Owl made", place.worktree);
+                (Work::Unknown(why), Some(after.changes))
+            }
             Ok(after) if after.name == before => (Work::Unchanged, Some(after.changes)),
             Ok(after) => (Work::Changed, Some(after.changes)),
             Err(error) => (Work::Unknown(error.to_string()), None),

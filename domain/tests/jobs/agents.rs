@@ -180,3 +180,18 @@ async fn a_run_whose_store_fails_is_not_carried_on() {
     assert_eq!(job.state, JobState::Blocked);
     assert!(!world.told().iter().any(|told| told.starts_with("agent started")));
 }
+
+#[tokio::test]
+async fn a_worktree_that_its_agent_removed_is_told_as_gone_and_not_as_unchanged() {
+    let world = World::new();
+    world.turn(|knobs| (knobs.changes_something, knobs.worktree_gone) = (false, true));
+    let (job, _) = world.ran().await;
+    assert_eq!(job.state, JobState::Blocked);
+    assert_eq!(
+        job.reason.as_deref(),
+        Some(
+            "It could not be told what the Agent changed: its worktree /data/worktrees/j_7 is gone, or is not the one \
+             that Owl made"
+        )
+    );
+}
