@@ -70,8 +70,15 @@ macro_rules! texts {
 texts! {
     /// What a person asks: not blank, at most [`limits::TEXT_BYTES`].
     Question: |text| bounded(text, limits::TEXT_BYTES);
-    /// What a Job is to do: not blank, at most [`limits::PROMPT_BYTES`].
-    Prompt: |text| bounded(text, limits::PROMPT_BYTES);
+    /// What a Job is to do: not blank, at most [`limits::PROMPT_BYTES`], and without a NUL, since it becomes a word of a
+    /// command line.
+    Prompt: |text| {
+        bounded(text, limits::PROMPT_BYTES)?;
+        if text.contains('\0') {
+            return Err(value("no NUL, which no command line can hold"));
+        }
+        Ok(())
+    };
     /// A title that somebody gave: one line of 1 to [`limits::TITLE_CHARS`] characters without controls.
     Title: |text| {
         let chars = text.chars().count();

@@ -21,6 +21,7 @@ fn a_question_says_something_and_has_a_bound() {
     assert!(is_length(Question::new("ü".repeat(limits::TEXT_BYTES / 2) + "x")), "bytes are counted");
     assert!(is_length(Prompt::new("x".repeat(limits::PROMPT_BYTES + 1))));
     assert!(Prompt::new("x".repeat(limits::PROMPT_BYTES)).is_ok());
+    assert!(is_value(Prompt::new("a\0b")), "it becomes a word of a command line");
 }
 
 #[test]

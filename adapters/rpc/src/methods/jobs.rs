@@ -22,7 +22,7 @@ use std::sync::Arc;
 struct CreateParams {
     /// The Project that it works on.
     project: String,
-    /// What is to be done: not blank, at most 64 KiB.
+    /// What is to be done: not blank, at most 64 KiB, without a NUL.
     prompt: String,
     /// Whose Agents work on it; the one that the Project's file names, or the only one, when left out.
     account: Option<String>,
