@@ -225,7 +225,9 @@ fn run_lines(run: &Value) -> Vec<String> {
     }
     let argv: Vec<String> =
         run["argv"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
-    lines.push(format!("  started as {}", owl_domain::show::quote_argv(&argv)));
+    if !never_started(run) {
+        lines.push(format!("  started as {}", owl_domain::show::quote_argv(&argv)));
+    }
     for denial in run["denials"].as_array().into_iter().flatten() {
         lines.push(format!(
             "  denied {}× {}: {}",
@@ -257,6 +259,14 @@ fn run_lines(run: &Value) -> Vec<String> {
         lines.extend(quoted(last));
     }
     lines
+}
+
+/// Says whether a Run ended before its Agent began, such as by a setup that failed. Of one that was interrupted it is not
+/// known.
+fn never_started(run: &Value) -> bool {
+    let ended = ["blocked", "cancelled"].contains(&run["outcome"].as_str().unwrap_or_default());
+    let nothing_of_it = [&run["exit_code"], &run["signal"], &run["permissions"]["reported"]];
+    ended && nothing_of_it.into_iter().all(Value::is_null)
 }
 
 fn rules<'v>(list: &'v Value, ignored: &'v Value) -> impl Iterator<Item = String> + 'v {

@@ -82,3 +82,16 @@ async fn an_accounts_token_is_nowhere_in_what_is_kept_and_told_of_a_run() {
         assert!(!bytes.windows(TOKEN.len()).any(|window| window == TOKEN.as_bytes()), "{}", file.display());
     }
 }
+
+#[tokio::test]
+async fn an_agent_that_never_began_is_not_shown_as_started() {
+    let mut bench = Bench::with("setup: ['test -f ready']\n", &[]).await;
+    bench.script(json!([write("a.txt", "a\n")]));
+    let (job, _) = bench.ran("Do it").await;
+    let shown = bench.shown(&job).await;
+    assert!(shown.contains("setup failed") && !shown.contains("started as"), "{shown}");
+    fs::write(std::path::Path::new(job["worktree"].as_str().unwrap()).join("ready"), "").unwrap();
+    let (job, _) = bench.again(&job).await;
+    let shown = bench.shown(&job).await;
+    assert_eq!(shown.matches("  started as claude").count(), 1, "{shown}");
+}
