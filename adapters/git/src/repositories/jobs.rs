@@ -2,6 +2,7 @@
 //! repository's configuration, so that no hook, filter or signing program starts. What is in the way is never touched, and
 //! nothing is removed but below Owl's own directory of worktrees.
 
+mod remove;
 mod survey;
 
 use super::{GitRepositories, waiting};
@@ -20,6 +21,7 @@ use owl_domain::{
     project::Project,
     text::{AbsPath, BranchName, CommitId},
 };
+use remove::remove;
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -111,9 +113,32 @@ impl GitJobs {
             let reason = format!("the branch `{branch}` is checked out in the repository; switch to another one first");
             return Err(RepositoryError::Failed { reason });
         }
+        self.let_go(project, branch).await?;
         let words = ["branch", "--quiet", "-D", "--", branch.as_str()];
         self.repositories.git.run(at, &words).await?.succeeded()?;
         Ok(())
+    }
+
+    /// Removes the entries that hold a branch for a worktree that is not there any more; of one that an Agent moved
+    /// elsewhere it is said where it is, since Owl removes nothing outside of its own directory.
+    async fn let_go(&self, project: &Project, branch: &BranchName) -> Result<(), RepositoryError> {
+        let (common, name) = (PathBuf::from(project.pins.common_dir.path.as_str()), format!("{HEADS}{branch}"));
+        let branch = branch.clone();
+        let let_go = waiting(move || {
+            for entry in entries_on(&common, Path::new(&name)) {
+                let dot_git = read_path(&entry.join("gitdir"), "").map(|named| entry.join(named)).unwrap_or_default();
+                let tree = dot_git.parent().unwrap_or(&dot_git).display();
+                if fs::symlink_metadata(&dot_git).is_ok() || entry.join("locked").exists() {
+                    return Err(format!(
+                        "the branch `{branch}` is checked out in `{tree}`, which is not Owl's to remove; remove it first: \
+                         git worktree remove --force {tree}"
+                    ));
+                }
+                remove(&entry).map_err(|error| format!("`{}`: {error}", entry.display()))?;
+            }
+            Ok(())
+        });
+        let_go.await.map_err(|reason| RepositoryError::Failed { reason })
     }
 
     async fn remove_directory(&self, project: &Project, worktree: &AbsPath) -> Result<(), RepositoryError> {
@@ -247,6 +272,13 @@ fn entries_of(common: &Path, worktree: &Path) -> Vec<PathBuf> {
     all.filter(|entry| read_path(&entry.join("gitdir"), "").is_some_and(|named| entry.join(named) == dot_git)).collect()
 }
 
+/// Returns the entries in a repository in which this ref is checked out.
+fn entries_on(common: &Path, name: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(common.join("worktrees")) else { return Vec::new() };
+    let all = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    all.filter(|entry| read_path(&entry.join("HEAD"), "ref: ").is_some_and(|head| head == name)).collect()
+}
+
 /// Returns the one entry that is; none when there are several, of which one would be forged.
 fn entry_of(common: &Path, worktree: &Path) -> Option<PathBuf> {
     let mut entries = entries_of(common, worktree);
@@ -264,15 +296,6 @@ fn stands(common: &Path, worktree: &Path) -> bool {
 
 fn is_directory(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|there| there.is_dir())
-}
-
-/// Removes what stands at a path with all that is in it; of a link the link itself. What is gone is no error.
-fn remove(path: &Path) -> io::Result<()> {
-    let there = match fs::symlink_metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        there => there?,
-    };
-    if there.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
 }
 
 #[cfg(test)]

@@ -300,6 +300,24 @@ async fn a_branch_that_somebody_has_checked_out_stays() {
 }
 
 #[tokio::test]
+async fn of_a_worktree_that_its_agent_moved_it_is_said_where_it_is_and_a_gone_one_holds_no_branch() {
+    let repo = repo();
+    let world = World::of(repo.root()).await;
+    let place = world.made().await;
+    let moved = repo.beside("moved");
+    repo.git(["worktree", "move", world.tree().to_str().unwrap(), moved.to_str().unwrap()]);
+    world.jobs.remove_worktree(&place).await.unwrap();
+    let refused = world.jobs.remove_branch(&place).await.unwrap_err().to_string();
+    let said = format!("the branch `owl/job-7` is checked out in `{}`", moved.display());
+    assert!(refused.starts_with(&said), "{refused}");
+    assert!(moved.join("kept.txt").exists());
+    fs::remove_dir_all(&moved).unwrap();
+    world.jobs.remove_branch(&place).await.unwrap();
+    assert_eq!(repo.git(["branch", "--list", "owl/*"]), "");
+    assert_eq!(repo.git(["worktree", "list"]).lines().count(), 1);
+}
+
+#[tokio::test]
 async fn a_worktree_that_names_another_repository_does_not_stand() {
     let (repo, other) = (repo(), repo());
     let world = World::of(repo.root()).await;
