@@ -4,6 +4,7 @@ use owl_domain::{
     limits,
     provider::{Piece, Usage, WholeReply},
 };
+use serde_json::Value;
 
 /// Turns the events of one service's stream into pieces and, at its end sign, into a whole reply.
 pub(crate) trait Decoder: Send {
@@ -97,7 +98,59 @@ impl Tally {
     }
 }
 
+/// Reads a number of tokens. None when it is not told; one that nobody believes is the most that is believed, since a
+/// sum of such numbers could no longer be stored.
+pub(crate) fn tokens(told: &Value) -> Option<u64> {
+    let most = Usage::MOST_TOKENS_TOLD;
+    match told.as_u64() {
+        Some(tokens) => Some(tokens.min(most)),
+        // Beyond 64 bits a JSON number is read as a fraction.
+        None if told.is_f64() && told.as_f64().is_some_and(|tokens| tokens > 1e15) => Some(most),
+        None => None,
+    }
+}
+
+/// Reads what a reply cost, in USD. None when it is not told or below nothing.
+pub(crate) fn cost(told: &Value) -> Option<f64> {
+    let cost = told.as_f64().filter(|cost| cost.is_finite() && *cost >= 0.0)?;
+    Some(cost.min(Usage::MOST_COST_TOLD_USD))
+}
+
 fn add(sum: &mut usize, bytes: usize, over: &'static str) -> Result<(), Fault> {
     *sum = sum.saturating_add(bytes);
     if *sum > limits::REPLY_TEXT_BYTES { Err(Fault::TooBig(over)) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn tokens_and_costs_that_nobody_believes_are_bounded() {
+        let most = Usage::MOST_TOKENS_TOLD;
+        for (told, read) in [
+            (json!(0), Some(0)),
+            (json!(most), Some(most)),
+            (json!(1_u64 << 62), Some(most)),
+            (json!(u64::MAX), Some(most)),
+            (json!(1e30), Some(most)),
+            (json!(-1), None),
+            (json!(-1e30), None),
+            (json!(null), None),
+            (json!("7"), None),
+        ] {
+            assert_eq!(tokens(&told), read, "{told}");
+        }
+        for (told, read) in [
+            (json!(0), Some(0.0)),
+            (json!(0.0125), Some(0.0125)),
+            (json!(1e308), Some(Usage::MOST_COST_TOLD_USD)),
+            (json!(-0.5), None),
+            (json!(null), None),
+            (json!("NaN"), None),
+        ] {
+            assert_eq!(cost(&told), read, "{told}");
+        }
+    }
 }

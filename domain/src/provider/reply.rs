@@ -20,18 +20,27 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Returns the sum; a cost that is known for one part only is kept.
+    /// The most tokens that one reply is believed to use: far above any context, and a million such replies are still
+    /// a number that every client can read.
+    pub const MOST_TOKENS_TOLD: u64 = 1 << 40;
+    /// The most tokens of a sum: a JSON number beyond it is another one in many clients.
+    pub const MOST_TOKENS: u64 = (1 << 53) - 1;
+    /// The most that one reply is believed to cost, in USD.
+    pub const MOST_COST_TOLD_USD: f64 = 1e9;
+
+    /// Returns the sum, at most [`Self::MOST_TOKENS`] of each kind; a cost that is known for one part only is kept.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
+        let tokens = |one: u64, other: u64| one.saturating_add(other).min(Self::MOST_TOKENS);
         let cost_usd = match (self.cost_usd, other.cost_usd) {
             (None, None) => None,
             (a, b) => Some(a.unwrap_or(0.0) + b.unwrap_or(0.0)),
         };
         Self {
-            input_tokens: self.input_tokens.saturating_add(other.input_tokens),
-            output_tokens: self.output_tokens.saturating_add(other.output_tokens),
-            cache_read_tokens: self.cache_read_tokens.saturating_add(other.cache_read_tokens),
-            cache_write_tokens: self.cache_write_tokens.saturating_add(other.cache_write_tokens),
+            input_tokens: tokens(self.input_tokens, other.input_tokens),
+            output_tokens: tokens(self.output_tokens, other.output_tokens),
+            cache_read_tokens: tokens(self.cache_read_tokens, other.cache_read_tokens),
+            cache_write_tokens: tokens(self.cache_write_tokens, other.cache_write_tokens),
             cost_usd,
         }
     }
@@ -220,4 +229,17 @@ pub enum BrokenBy {
     ContextFull,
     /// The `Stop` fired.
     Stopped,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sum_of_tokens_stays_a_number_that_every_client_can_read() {
+        let most = Usage { input_tokens: u64::MAX, output_tokens: Usage::MOST_TOKENS, ..Usage::default() };
+        let sum = most.plus(Usage { output_tokens: 1, cache_read_tokens: 7, ..most });
+        let expected = (Usage::MOST_TOKENS, Usage::MOST_TOKENS, 7);
+        assert_eq!((sum.input_tokens, sum.output_tokens, sum.cache_read_tokens), expected);
+    }
 }

@@ -1,6 +1,6 @@
 //! One page of `GET /v1/models` -> models.
 
-use crate::service::ModelsPage;
+use crate::{assemble::tokens, service::ModelsPage};
 use owl_domain::{
     provider::{Model, ModelRef, Provider},
     text::{ModelId, cut_chars},
@@ -19,8 +19,8 @@ fn model(entry: &Value) -> Option<Model> {
     Some(Model {
         name: cut_chars(entry["display_name"].as_str().unwrap_or(id.as_str()), 200),
         model: ModelRef { provider: Provider::Anthropic, id },
-        context_tokens: entry["max_input_tokens"].as_u64(),
-        max_output_tokens: entry["max_tokens"].as_u64(),
+        context_tokens: tokens(&entry["max_input_tokens"]),
+        max_output_tokens: tokens(&entry["max_tokens"]),
         tools: Some(true),
         reasoning: None,
         price: None,

@@ -1,7 +1,7 @@
 //! The events of a Messages stream -> a reply. Its end sign is `message_stop`; new events and blocks are announced, so
 //! unknown ones are passed over (D17).
 
-use crate::assemble::{Decoder, Fault, Progress, Tally};
+use crate::assemble::{Decoder, Fault, Progress, Tally, tokens};
 use owl_domain::provider::{Block, Call, Piece, ReplyStop, WholeReply};
 use serde_json::{Map, Value};
 
@@ -105,7 +105,7 @@ impl AnthropicStream {
             ("cache_read_input_tokens", &mut usage.cache_read_tokens),
             ("cache_creation_input_tokens", &mut usage.cache_write_tokens),
         ] {
-            if let Some(tokens) = told[name].as_u64() {
+            if let Some(tokens) = tokens(&told[name]) {
                 *field = tokens;
             }
         }

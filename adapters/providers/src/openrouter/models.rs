@@ -1,6 +1,6 @@
 //! `GET /v1/models` -> models, with prices moved from one token to a million without a floating number.
 
-use crate::service::ModelsPage;
+use crate::{assemble::tokens, service::ModelsPage};
 use owl_domain::{
     provider::{Model, ModelRef, Price, Provider},
     text::{ModelId, cut_chars},
@@ -22,8 +22,8 @@ fn model(entry: &Value) -> Option<Model> {
     Some(Model {
         name: cut_chars(entry["name"].as_str().unwrap_or(id.as_str()), 200),
         model: ModelRef { provider: Provider::OpenRouter, id },
-        context_tokens: entry["context_length"].as_u64(),
-        max_output_tokens: entry["top_provider"]["max_completion_tokens"].as_u64(),
+        context_tokens: tokens(&entry["context_length"]),
+        max_output_tokens: tokens(&entry["top_provider"]["max_completion_tokens"]),
         tools: supports("tools"),
         reasoning: supports("reasoning"),
         price: price(&entry["pricing"]),

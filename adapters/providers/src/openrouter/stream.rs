@@ -4,7 +4,7 @@ use super::{
     calls::Calls,
     reasoning::{Reasoning, readable},
 };
-use crate::assemble::{Decoder, Fault, Progress, Tally};
+use crate::assemble::{self, Decoder, Fault, Progress, Tally};
 use owl_domain::provider::{Block, Piece, ReplyStop, WholeReply};
 use serde_json::Value;
 
@@ -70,12 +70,12 @@ impl OpenRouterStream {
         if !told.is_object() {
             return;
         }
-        let tokens = |value: &Value| value.as_u64().unwrap_or(0);
+        let tokens = |value: &Value| assemble::tokens(value).unwrap_or(0);
         let usage = &mut self.tally.usage;
         usage.cache_read_tokens = tokens(&told["prompt_tokens_details"]["cached_tokens"]);
         usage.input_tokens = tokens(&told["prompt_tokens"]).saturating_sub(usage.cache_read_tokens);
         usage.output_tokens = tokens(&told["completion_tokens"]);
-        usage.cost_usd = told["cost"].as_f64();
+        usage.cost_usd = assemble::cost(&told["cost"]);
     }
 
     fn delta(&mut self, delta: &Value, pieces: &mut Vec<Piece>) -> Result<(), Fault> {

@@ -99,13 +99,14 @@ pub(crate) fn read_model(row: &mut Columns<'_>) -> Result<Option<ModelRef>, Fail
     Ok(provider.zip(id).map(|(provider, id)| ModelRef { provider, id }))
 }
 
-/// Reads the five columns of what was used.
+/// Reads the five columns of what was used; a row from before the sums were bounded may hold more.
 pub(crate) fn read_usage(row: &mut Columns<'_>) -> Result<Usage, Failure> {
+    let mut tokens = || Ok::<_, Failure>(row.count()?.min(Usage::MOST_TOKENS));
     Ok(Usage {
-        input_tokens: row.count()?,
-        output_tokens: row.count()?,
-        cache_read_tokens: row.count()?,
-        cache_write_tokens: row.count()?,
+        input_tokens: tokens()?,
+        output_tokens: tokens()?,
+        cache_read_tokens: tokens()?,
+        cache_write_tokens: tokens()?,
         cost_usd: row.next()?,
     })
 }

@@ -10,6 +10,7 @@ mod opening;
 mod recovering;
 mod settings;
 mod turns;
+mod usage;
 
 use crate::SqliteStore;
 use owl_domain::{

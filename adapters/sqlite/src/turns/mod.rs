@@ -24,13 +24,22 @@ const NEWEST: &str =
 const TEXTS: &str =
     concat!("SELECT ", rows::grown!("text"), " FROM items i WHERE i.turn = ?1 AND i.kind = 'assistant' ORDER BY i.seq");
 const UNFINISHED: &str = "SELECT conversation FROM turns WHERE id = ?1 AND finished_at IS NULL";
-const ADD_USAGE: &str = "UPDATE turns SET input_tokens = input_tokens + ?2, output_tokens = output_tokens + ?3,
-    cache_read_tokens = cache_read_tokens + ?4, cache_write_tokens = cache_write_tokens + ?5,
-    cost_usd = iif(?6 IS NULL, cost_usd, ifnull(cost_usd, 0.0) + ?6) WHERE id = ?1";
-const ADD_USAGE_TO_CONVERSATION: &str = "UPDATE conversations SET input_tokens = input_tokens + ?2,
-    output_tokens = output_tokens + ?3, cache_read_tokens = cache_read_tokens + ?4,
-    cache_write_tokens = cache_write_tokens + ?5,
-    cost_usd = iif(?6 IS NULL, cost_usd, ifnull(cost_usd, 0.0) + ?6) WHERE id = ?1";
+/// Adds what was used to a row. A sum beyond 64 bits is a REAL to SQLite, which the column does not take: it stays at
+/// ?7, also where a row already holds more.
+macro_rules! add_usage {
+    ($table:literal) => {
+        concat!(
+            "UPDATE ",
+            $table,
+            " SET input_tokens = min(input_tokens + ?2, ?7), output_tokens = min(output_tokens + ?3, ?7),
+              cache_read_tokens = min(cache_read_tokens + ?4, ?7), cache_write_tokens = min(cache_write_tokens + ?5, ?7),
+              cost_usd = iif(?6 IS NULL, cost_usd, ifnull(cost_usd, 0.0) + ?6) WHERE id = ?1"
+        )
+    };
+}
+
+const ADD_USAGE: &str = add_usage!("turns");
+const ADD_USAGE_TO_CONVERSATION: &str = add_usage!("conversations");
 
 /// The Turns port over the database.
 pub(crate) struct SqliteTurns(pub(crate) Database);
@@ -148,6 +157,7 @@ fn add_usage(change: &Change<'_>, place: Place, usage: Usage) -> Result<(), Fail
             sql::whole(usage.cache_read_tokens),
             sql::whole(usage.cache_write_tokens),
             usage.cost_usd,
+            sql::whole(Usage::MOST_TOKENS),
         ];
         sql::must(change.db(), sql, added, "this turn")?;
     }

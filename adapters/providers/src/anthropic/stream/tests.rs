@@ -310,3 +310,11 @@ fn content_is_text_reasoning_or_a_call_and_nothing_else() {
     stream.event(&begun.to_string(), &mut Vec::new()).unwrap();
     assert!(stream.tally().content, "a call that began costs as much as text");
 }
+
+#[test]
+fn tokens_that_nobody_believes_are_bounded() {
+    let told = json!({"input_tokens": 1_u64 << 62, "output_tokens": u64::MAX, "cache_read_input_tokens": -3});
+    let events = [json!({"type": "message_start", "message": {"usage": told}}), reason("end_turn"), end()];
+    let expected = Usage { input_tokens: Usage::MOST_TOKENS_TOLD, output_tokens: 42, ..Usage::default() };
+    assert_eq!(whole(&events).usage, expected);
+}

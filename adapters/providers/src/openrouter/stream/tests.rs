@@ -223,3 +223,11 @@ fn text_reasoning_and_calls_have_their_bounds() {
         assert!(matches!(end, Err(Fault::TooBig(_))), "{end:?}");
     }
 }
+
+#[test]
+fn tokens_that_nobody_believes_are_bounded_and_a_cost_below_nothing_is_none() {
+    let told = json!({"choices": [], "usage": {"prompt_tokens": 1_u64 << 62, "completion_tokens": 1e300, "cost": -1}});
+    let most = Usage::MOST_TOKENS_TOLD;
+    let expected = Usage { input_tokens: most, output_tokens: most, ..Usage::default() };
+    assert_eq!(whole(&[text("Hi"), finish("stop"), told, done()]).usage, expected);
+}
