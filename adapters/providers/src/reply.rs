@@ -14,10 +14,14 @@ use async_trait::async_trait;
 use owl_domain::{
     ports::{Clock, Reply, Stop},
     provider::{Broken, BrokenBy, ModelRef, Piece, ReplyStop, Retrying, Secret, TurnError, Usage},
+    text::cut_bytes,
 };
 use reqwest::header::CONTENT_TYPE;
 use std::{collections::VecDeque, sync::Arc};
 use tokio::time::{Instant, sleep_until, timeout};
+
+/// How much of the explanation of a refusal is kept: some services put a whole answer there.
+const EXPLANATION_BYTES: usize = 16 * 1024;
 
 /// What is asked, the same bytes at each try.
 pub(crate) struct Call {
@@ -109,7 +113,7 @@ impl HttpReply {
                     Ok(Progress::Whole(mut whole)) => {
                         whole.usage = self.spent.plus(whole.usage);
                         if let ReplyStop::Refusal { explanation: Some(text) } = &mut whole.stop {
-                            *text = http::scrub(text, Some(&self.call.key));
+                            *text = cut_bytes(&http::scrub(text, Some(&self.call.key)), EXPLANATION_BYTES).to_owned();
                         }
                         if let State::Read(stream) = std::mem::replace(&mut self.state, State::Ended) {
                             drop(tokio::spawn(stream.events.drain()));

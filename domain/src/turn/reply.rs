@@ -6,7 +6,7 @@ use crate::{
     ids::{ItemId, TurnId},
     ports::{Reply, Stop, StoreError},
     project::{Workdir, WorkdirError},
-    provider::{AccessError, BrokenBy, LastError, ModelRef, Piece, TurnError, TurnErrorKind, Usage},
+    provider::{AccessError, BrokenBy, LastError, ModelRef, Piece, ReplyStop, TurnError, TurnErrorKind, Usage},
 };
 use alloc::{string::ToString, sync::Arc, vec::Vec};
 
@@ -29,7 +29,7 @@ impl ChatService {
         let left_out = earlier.left_out.saturating_add(shaped.left_out);
 
         let mut reply = self.ports.providers.port().ask(shaped.request, access, stop.clone()).await;
-        let mut text = Growing { service: self, stored: &stored, item: None };
+        let mut text = Growing { service: self, stored: &stored, item: None, has_text: false };
         let pulled = self.pull(reply.as_mut(), &mut text, left_out).await;
         text.end();
         pulled
@@ -44,6 +44,7 @@ impl ChatService {
                 Piece::Reasoning(piece) => text.grow(Part::Reasoning, &piece).await?,
                 Piece::Retrying(retrying) => self.ports.turns.retrying(turn, retrying, self.now()).await?,
                 Piece::Whole(whole) => {
+                    text.refused(&whole.stop).await?;
                     self.ports.turns.record(turn, text.item, *whole, left_out, self.now()).await?;
                     return self.ports.providers.told(model.provider, None).await;
                 }
@@ -88,6 +89,7 @@ struct Growing<'a> {
     service: &'a ChatService,
     stored: &'a StoredTurn,
     item: Option<ItemId>,
+    has_text: bool,
 }
 
 impl Growing<'_> {
@@ -102,9 +104,25 @@ impl Growing<'_> {
                 *self.item.insert(item)
             }
         };
+        self.has_text |= part == Part::Text;
         ports.turns.append(item, part, piece);
         ports.live.append(item, part, piece);
         Ok(())
+    }
+
+    /// Tells the service's explanation of a refusal as text of the reply: often there is no other. No model reads it,
+    /// since the Turn is left out of every later request.
+    async fn refused(&mut self, stop: &ReplyStop) -> Result<(), StoreError> {
+        let ReplyStop::Refusal { explanation: Some(explanation) } = stop else {
+            return Ok(());
+        };
+        if explanation.trim().is_empty() {
+            return Ok(());
+        }
+        if self.has_text {
+            self.grow(Part::Text, "\n\n").await?;
+        }
+        self.grow(Part::Text, explanation).await
     }
 
     fn end(self) {

@@ -62,7 +62,7 @@ async fn a_reply_without_text_makes_no_item() {
 
 #[tokio::test]
 async fn every_stop_of_a_reply_is_told_and_runs_no_call_of_it() {
-    let refusal = ReplyStop::Refusal { explanation: Some("no".into()) };
+    let refusal = ReplyStop::Refusal { explanation: None };
     for (stop, ending) in [
         (ReplyStop::StopSequence, Ending::StopSequence),
         (ReplyStop::MaxTokens, Ending::MaxTokens),
@@ -80,6 +80,33 @@ async fn every_stop_of_a_reply_is_told_and_runs_no_call_of_it() {
         assert_eq!(world.model.asked().len(), 1);
         world.assert_nothing_held();
     }
+}
+
+#[tokio::test]
+async fn the_explanation_of_a_refusal_is_text_that_a_person_sees_and_no_model() {
+    let refusal = || ReplyStop::Refusal { explanation: Some("This is not answered.".into()) };
+    for (before, told) in [
+        (vec![], "This is not answered."),
+        (vec![text("Let me ")], "Let me \n\nThis is not answered."),
+        (vec![Said::Piece(Piece::Reasoning("hm".into()))], "This is not answered."),
+    ] {
+        let world = World::new(vec![[before, vec![whole(vec![], refusal())]].concat(), says("Hello.")]);
+        let turn = world.ask().await;
+        assert_eq!(world.ending(turn), Some(Ending::Refusal));
+        let seen = texts(&world, turn);
+        assert_eq!((seen.len(), seen[0].0.as_str(), seen[0].2), (1, told, true));
+        assert!(world.live.seen().contains(&"text of i_2: This is not answered.".to_owned()));
+        world.ask().await;
+        assert!(!format!("{:?}", world.model.asked()).contains("not answered"), "no model reads it");
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_without_words_makes_no_item() {
+    let blank = ReplyStop::Refusal { explanation: Some(" ".into()) };
+    let world = World::new(vec![vec![whole(vec![], blank)]]);
+    let turn = world.ask().await;
+    assert_eq!((world.ending(turn), texts(&world, turn)), (Some(Ending::Refusal), vec![]));
 }
 
 #[tokio::test]

@@ -134,3 +134,18 @@ async fn a_connection_is_used_again_after_a_whole_reply() {
         }
     }
 }
+
+#[tokio::test]
+async fn the_explanation_of_a_refusal_is_bounded_and_without_the_key() {
+    let explanation = format!("Not with {KEY}. {}", "é".repeat(200 * 1024));
+    let delta = json!({"stop_reason": "refusal", "stop_details": {"explanation": explanation}});
+    let stream = events(&[
+        json!({"type": "message_start", "message": {"id": "msg_1"}}),
+        json!({"type": "message_delta", "delta": delta}),
+        json!({"type": "message_stop"}),
+    ]);
+    let server = ByteServer::start([Script::chunked(stream, 999)]);
+    let came = ask(&providers_at(PACE), Provider::Anthropic, &server).await;
+    let ReplyStop::Refusal { explanation: Some(told) } = &came.whole().stop else { panic!("{:?}", came.last) };
+    assert!(told.starts_with("Not with [key]. é") && (16_380..=16_384).contains(&told.len()), "{}", told.len());
+}
