@@ -24,6 +24,8 @@ use tokio::time::{Instant, timeout};
 const KEPT: Duration = Duration::from_secs(3_600);
 /// The most bytes of all pages together.
 const LIST_BYTES: usize = 16 * 1024 * 1024;
+/// The most bytes of the answer to a test: one model, or what is known of one key.
+const TEST_BYTES: usize = 1024 * 1024;
 /// The most pages.
 const LIST_PAGES: usize = 20;
 
@@ -99,8 +101,15 @@ impl Lookup<'_> {
         match self.get(&base, path, key).await {
             Ok(response) => {
                 let status = response.status().as_u16();
-                let message = format!("{} accepted the key at {}", self.service.provider(), address(&base, path));
-                tested(true, Some(status), message)
+                let (provider, at) = (self.service.provider(), address(&base, path));
+                let body = http::read(response, TEST_BYTES, self.pace.lookup).await;
+                let body = body.and_then(|body| serde_json::from_slice(&body).ok());
+                if body.is_some_and(|body| self.service.is_tested(&body)) {
+                    return tested(true, Some(status), format!("{provider} accepted the key at {at}"));
+                }
+                let hint = "is the base address right, and does no portal or proxy answer in its place?";
+                let message = format!("{provider} at {at}: the answer is none of {provider}'s; {hint}");
+                tested(false, Some(status), message)
             }
             Err(failure) => {
                 let (status, message) = told(failure);

@@ -14,6 +14,8 @@ pub(crate) trait Service: Send + Sync {
     fn chat_path(&self) -> &'static str;
     /// Returns where a key is tested at no cost, after the base.
     fn test_path(&self) -> &'static str;
+    /// Says whether the answer to a test is this service's; a captive portal answers 200 to everything.
+    fn is_tested(&self, body: &serde_json::Value) -> bool;
     /// Puts the key into its header.
     fn with_key(&self, request: RequestBuilder, key: &Secret) -> RequestBuilder;
     /// Makes the body of a chat.

@@ -31,6 +31,10 @@ impl Service for Anthropic {
         "/v1/models?limit=1"
     }
 
+    fn is_tested(&self, body: &serde_json::Value) -> bool {
+        models::page(body).is_some()
+    }
+
     fn with_key(&self, request: RequestBuilder, key: &Secret) -> RequestBuilder {
         request.header("x-api-key", crate::http::sensitive(key.expose())).header("anthropic-version", "2023-06-01")
     }

@@ -36,6 +36,10 @@ impl Service for OpenRouter {
         "/v1/key"
     }
 
+    fn is_tested(&self, body: &serde_json::Value) -> bool {
+        body["data"].is_object()
+    }
+
     fn with_key(&self, request: RequestBuilder, key: &Secret) -> RequestBuilder {
         request.header(AUTHORIZATION, crate::http::sensitive(&format!("Bearer {}", key.expose())))
     }

@@ -152,11 +152,43 @@ async fn a_list_that_is_none_or_too_long_is_an_error() {
     }
 }
 
+/// The answer to a test of a key that works.
+fn accepted(provider: Provider) -> Script {
+    match provider {
+        Provider::Anthropic | Provider::Demo => page(&["a"], Some("a")),
+        Provider::OpenRouter => Script::answer(200, &[], json!({"data": {"label": "sk-or"}}).to_string()),
+    }
+}
+
+#[tokio::test]
+async fn a_test_believes_no_answer_but_the_services_own() {
+    let pace = owl_providers::Pace { lookup: std::time::Duration::from_millis(300), ..PACE };
+    let providers = providers_at(pace);
+    let long = format!("{{\"data\":[],\"x\":\"{}\"}}", "x".repeat(17 * 1024 * 1024));
+    let for_ever = Script::new().send("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{\"data\":").hold();
+    for provider in BOTH {
+        for script in [
+            Script::answer(200, &["content-type: text/html"], "<html>Accept the terms of this hotel</html>"),
+            Script::answer(200, &[], ""),
+            Script::answer(200, &[], "{\"data\":7}"),
+            Script::answer(204, &[], ""),
+            Script::answer(200, &[], &long),
+            for_ever.clone(),
+        ] {
+            let server = ByteServer::start([script]);
+            let tested = providers.test(provider, access(&providers, provider, &server.url())).await;
+            assert_eq!((tested.ok, tested.status.is_some()), (false, true), "{tested:?}");
+            assert!(tested.message.contains(&server.url()) && tested.message.contains("base address"), "{tested:?}");
+            assert!(!tested.message.contains("hotel"), "{tested:?}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_test_is_one_request_that_costs_nothing() {
     let providers = providers_at(PACE);
     for (provider, target) in [(Provider::Anthropic, "/v1/models?limit=1"), (Provider::OpenRouter, "/v1/key")] {
-        let server = ByteServer::start([Script::answer(200, &[], "{}")]);
+        let server = ByteServer::start([accepted(provider)]);
         let reach = access(&providers, provider, &server.url());
         let tested = providers.test(provider, reach.clone()).await;
         assert_eq!((tested.ok, tested.status), (true, Some(200)));
