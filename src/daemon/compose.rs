@@ -77,7 +77,8 @@ pub(crate) async fn compose(config: &Config, places: &Places) -> anyhow::Result<
     let projects = Arc::new(projects);
     let credentials = credentials(config, places)?;
 
-    let asked: Arc<dyn Providers> = Arc::new(HttpProviders::new(clock.clone(), Pace::EARNEST));
+    let asked: Arc<dyn Providers> =
+        Arc::new(HttpProviders::new(env!("CARGO_PKG_VERSION"), clock.clone(), Pace::EARNEST));
     let providers = Arc::new(ProviderService::new(asked, store.provider_configs(), credentials.clone()));
     let judge = Arc::new(Judge::new(paths, repositories, commands.clone(), projects.clone()));
     let live = Arc::new(LiveTexts::new());

@@ -138,6 +138,8 @@ async fn a_provider_is_tested_with_its_key_and_a_refusal_is_told() {
         assert_eq!(tested.code, Some(code), "{}{}", tested.stdout, tested.stderr);
         assert!(!server.requests().is_empty(), "it asked the Provider");
         assert!(server.requests().iter().all(|request| request.header("x-api-key") == Some(key)));
+        let agent = format!("coding-owl/{}", env!("CARGO_PKG_VERSION"));
+        assert!(server.requests().iter().all(|request| request.header("user-agent") == Some(agent.as_str())));
         assert!(!format!("{}{}", tested.stdout, tested.stderr).contains(key));
     }
 }

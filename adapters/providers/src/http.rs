@@ -19,11 +19,12 @@ const ERROR_BODY_BYTES: usize = 64 * 1024;
 pub(crate) struct Http {
     client: OnceLock<Result<reqwest::Client, String>>,
     connect: Duration,
+    version: &'static str,
 }
 
 impl Http {
-    pub(crate) fn new(pace: Pace) -> Self {
-        Self { client: OnceLock::new(), connect: pace.connect }
+    pub(crate) fn new(version: &'static str, pace: Pace) -> Self {
+        Self { client: OnceLock::new(), connect: pace.connect, version }
     }
 
     /// Returns the client.
@@ -37,7 +38,7 @@ impl Http {
                 .no_proxy()
                 .referer(false)
                 .connect_timeout(self.connect)
-                .user_agent(concat!("coding-owl/", env!("CARGO_PKG_VERSION")))
+                .user_agent(format!("coding-owl/{}", self.version))
                 .build()
                 .map_err(|error| causes(&error))
         };

@@ -37,9 +37,9 @@ pub struct HttpProviders {
 }
 
 impl HttpProviders {
-    /// Makes them; nothing is built or asked before the first use.
-    pub fn new(clock: Arc<dyn Clock>, pace: Pace) -> Self {
-        Self { http: Http::new(pace), lists: Lists::default(), clock, pace }
+    /// Makes them; nothing is built or asked before the first use. `version` is Owl's: a service is told who asks.
+    pub fn new(version: &'static str, clock: Arc<dyn Clock>, pace: Pace) -> Self {
+        Self { http: Http::new(version, pace), lists: Lists::default(), clock, pace }
     }
 
     fn lookup<'a>(&'a self, service: &'static dyn service::Service, access: &'a Access) -> Lookup<'a> {

@@ -26,7 +26,7 @@ fn ids(catalogue: &Catalogue) -> Vec<&str> {
 fn with_clock() -> (Arc<ManualClock>, HttpProviders) {
     let clock = Arc::new(ManualClock::default());
     drop(providers_at(PACE));
-    (Arc::clone(&clock), HttpProviders::new(clock, PACE))
+    (Arc::clone(&clock), HttpProviders::new(VERSION, clock, PACE))
 }
 
 #[tokio::test]

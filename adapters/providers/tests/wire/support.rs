@@ -20,6 +20,8 @@ use std::sync::{
 use tokio::sync::watch;
 
 pub(crate) const KEY: &str = "sk-owl-planted-0123456789";
+/// Owl's version, as the composition tells it.
+pub(crate) const VERSION: &str = "7.8.9";
 /// The two services that are reached over HTTP.
 pub(crate) const BOTH: [Provider; 2] = [Provider::Anthropic, Provider::OpenRouter];
 /// Waits that are a hundred-thousandth of those in earnest.
@@ -70,7 +72,7 @@ impl Stop for ManualStop {
 pub(crate) fn providers_at(pace: Pace) -> HttpProviders {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| rustls::crypto::ring::default_provider().install_default().unwrap());
-    HttpProviders::new(Arc::new(ManualClock::default()), pace)
+    HttpProviders::new(VERSION, Arc::new(ManualClock::default()), pace)
 }
 
 pub(crate) fn model(provider: Provider) -> ModelRef {

@@ -112,7 +112,7 @@ async fn what_is_sent_is_what_the_service_asks_for() {
             assert_eq!((request.method.as_str(), request.target.as_str()), ("POST", target));
             assert_eq!(request.header("content-type"), Some("application/json"));
             assert_eq!(request.json()["stream"], json!(true));
-            assert!(request.header("user-agent").unwrap().starts_with("coding-owl/"));
+            assert_eq!(request.header("user-agent"), Some(format!("coding-owl/{VERSION}").as_str()));
             for name in ["accept-encoding", "cookie", "referer", "http-referer", "x-title"] {
                 assert_eq!(request.header(name), None);
             }
