@@ -42,11 +42,12 @@ pub(crate) fn normalise(text: &str) -> Result<BaseUrl, BaseUrlError> {
     if url.fragment().is_some() {
         return refuse("an address without a fragment".into());
     }
-    let path = url.path().trim_end_matches('/');
-    if let Some(base) = ENDPOINTS.iter().find_map(|end| path.strip_suffix(end)) {
+    // Whoever pastes an endpoint may have put `/v1` behind it, as one does behind a base.
+    let path = without_v1(url.path());
+    if let Some(base) = ENDPOINTS.iter().find_map(|end| strip(path, end)) {
         return refuse(format!("the base address, without the endpoint: {}", joined(&url, base)));
     }
-    Ok(BaseUrl::normalised(joined(&url, path)))
+    Ok(BaseUrl::normalised(joined(&url, url.path())))
 }
 
 /// Says whether two addresses have the same scheme, host and port; addresses that cannot be read have not.
@@ -58,12 +59,24 @@ pub(crate) fn same_origin(one: &str, other: &str) -> bool {
 }
 
 fn joined(url: &Url, path: &str) -> String {
-    // OpenRouter answers under /api; its site, which answers with pages, under everything else.
-    if url.host_str() == Some("openrouter.ai") {
+    // OpenRouter answers under /api; its site, which answers with pages, under everything else. A dot at a name's end
+    // means the same host.
+    if url.host_str().is_some_and(|host| host.strip_suffix('.').unwrap_or(host) == "openrouter.ai") {
         return "https://openrouter.ai/api".into();
     }
-    let path = path.strip_suffix("/v1").unwrap_or(path).trim_end_matches('/');
-    format!("{}{path}", url.origin().ascii_serialization())
+    format!("{}{}", url.origin().ascii_serialization(), without_v1(path))
+}
+
+/// Returns a path without slashes and without `/v1` at its end.
+fn without_v1(path: &str) -> &str {
+    let path = path.trim_end_matches('/');
+    strip(path, "/v1").unwrap_or(path).trim_end_matches('/')
+}
+
+/// Takes the end off a path that ends so, in any case.
+fn strip<'p>(path: &'p str, end: &str) -> Option<&'p str> {
+    let (start, found) = path.split_at_checked(path.len().checked_sub(end.len())?)?;
+    found.eq_ignore_ascii_case(end).then_some(start)
 }
 
 fn is_loopback(url: &Url) -> bool {

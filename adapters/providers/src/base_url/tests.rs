@@ -16,6 +16,7 @@ fn every_spelling_of_a_base_becomes_the_same_one() {
         "http://127.0.0.1:9/",
         "http://127.0.0.1:9/v1",
         " http://127.0.0.1:9/v1/ ",
+        "http://127.0.0.1:9/V1",
         "http://127.1:9//",
     ] {
         becomes(text, "http://127.0.0.1:9");
@@ -29,7 +30,12 @@ fn every_spelling_of_a_base_becomes_the_same_one() {
 
 #[test]
 fn openrouters_own_host_always_leads_to_its_api() {
-    for text in ["https://openrouter.ai", "https://openrouter.ai/api/v1", "https://OPENROUTER.ai/anything/"] {
+    for text in [
+        "https://openrouter.ai",
+        "https://openrouter.ai/api/v1",
+        "https://OPENROUTER.ai/anything/",
+        "https://openrouter.ai./v1",
+    ] {
         becomes(text, "https://openrouter.ai/api");
     }
 }
@@ -67,6 +73,12 @@ fn a_pasted_endpoint_is_refused_with_the_base_to_write_instead() {
     refused("https://openrouter.ai/api/v1/chat/completions/", "endpoint: https://openrouter.ai/api");
     refused("http://127.0.0.1:9/x/v1/completions", "endpoint: http://127.0.0.1:9/x");
     refused("https://example.com/v1/models", "endpoint: https://example.com");
+    for text in ["/v1/messages/v1", "/v1/messages/v1/", "/v1/MESSAGES", "/V1/Messages", "/v1//messages//"] {
+        let expected = normalise(&format!("https://example.com/x{text}")).expect_err(text).expected;
+        assert!(expected.ends_with("endpoint: https://example.com/x"), "{text}: {expected}");
+    }
+    refused("https://openrouter.ai./api/v1/Chat/Completions", "endpoint: https://openrouter.ai/api");
+    becomes("https://example.com/mymessages", "https://example.com/mymessages");
 }
 
 #[test]
