@@ -15,6 +15,8 @@ const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// The longest wait that a service may ask for; a person should hear of a longer one.
 pub(crate) const LONGEST_ASKED: Duration = Duration::from_secs(120);
+/// The longest wait that is told, a year: what a service asks beyond it is no number that can be told or kept.
+const LONGEST_TOLD: Duration = Duration::from_secs(365 * 24 * 3_600);
 
 /// Whether a failure may pass by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,20 +47,25 @@ pub(crate) fn chance() -> f64 {
 /// Returns how long the service asks to wait: `retry-after-ms`, else `retry-after` in seconds or as a date.
 pub(crate) fn asked(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let text = |name| headers.get(name)?.to_str().ok().map(str::trim);
-    if let Some(millis) = text("retry-after-ms").and_then(|t| t.parse::<f64>().ok()) {
-        return seconds(millis / 1_000.0);
+    let number = |name| text(name)?.parse::<f64>().ok();
+    if let Some(wait) = number("retry-after-ms").and_then(|millis| seconds(millis / 1_000.0)) {
+        return Some(wait);
     }
     let after = text("retry-after")?;
-    if let Ok(number) = after.parse::<f64>() {
+    if let Some(number) = number("retry-after") {
         return seconds(number);
     }
     let date = httpdate::parse_http_date(after).ok()?.duration_since(UNIX_EPOCH).ok()?;
     let date = Timestamp::from_millis(i64::try_from(date.as_millis()).ok()?);
-    Some(date.since(now))
+    Some(date.since(now).min(LONGEST_TOLD))
 }
 
+/// Returns a wait of so many seconds, at most [`LONGEST_TOLD`]; none when the number means nothing.
 fn seconds(number: f64) -> Option<Duration> {
-    Duration::try_from_secs_f64(number).ok()
+    if number.is_nan() || number < 0.0 {
+        return None;
+    }
+    Some(Duration::try_from_secs_f64(number).unwrap_or(LONGEST_TOLD).min(LONGEST_TOLD))
 }
 
 #[cfg(test)]
@@ -110,9 +117,19 @@ mod tests {
 
     #[test]
     fn nonsense_asks_for_nothing() {
-        for value in ["", "soon", "-1", "NaN", "inf", "1e300", "99 seconds"] {
+        for value in ["", "soon", "-1", "NaN", "-inf", "99 seconds"] {
             assert_eq!(header("retry-after", value), None, "{value}");
         }
+    }
+
+    #[test]
+    fn a_wait_that_does_not_fit_is_too_long_and_not_nothing() {
+        for name in ["retry-after", "retry-after-ms"] {
+            for value in ["99999999999999999999", "inf", "1e300", "1e18"] {
+                assert_eq!(header(name, value), Some(LONGEST_TOLD), "{name}: {value}");
+            }
+        }
+        assert_eq!(header("retry-after", "Sat, 30 Nov 9996 21:04:35 GMT"), Some(LONGEST_TOLD));
     }
 
     #[test]
@@ -121,5 +138,7 @@ mod tests {
         headers.insert("retry-after", "9".parse().unwrap());
         headers.insert("retry-after-ms", "1500".parse().unwrap());
         assert_eq!(asked(&headers, Timestamp::default()), Some(Duration::from_millis(1500)));
+        headers.insert("retry-after-ms", "soon".parse().unwrap());
+        assert_eq!(asked(&headers, Timestamp::default()), Some(secs(9)));
     }
 }

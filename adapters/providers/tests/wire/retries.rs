@@ -73,6 +73,12 @@ async fn a_wait_beyond_two_minutes_is_told_and_not_waited() {
     let came = ask(&providers_at(PACE), Provider::OpenRouter, &server).await;
     assert_eq!((came.error().attempts, came.error().retry_after), (1, Some(Duration::from_secs(121))));
     assert_eq!((came.retries(), server.requests().len()), (0, 1));
+    for endless in ["retry-after: 99999999999999999999", "retry-after: inf"] {
+        let server = ByteServer::start([overloaded(&[endless])]);
+        let came = ask(&providers_at(PACE), Provider::Anthropic, &server).await;
+        assert!(came.error().retry_after.is_some(), "{endless}");
+        assert_eq!((came.retries(), server.requests().len()), (0, 1), "{endless}");
+    }
 }
 
 #[tokio::test]
