@@ -1,9 +1,9 @@
 //! The one HTTP client: no redirect, no proxy, no cookies, so that a key goes where it was meant to go and nowhere else
 //! (D17, D18). Knows no service.
 
-use crate::{pace::Pace, sse::Body};
+use crate::{cut_json, pace::Pace, sse::Body};
 use futures_util::StreamExt;
-use owl_domain::provider::Secret;
+use owl_domain::{provider::Secret, text::cut_bytes};
 use reqwest::{
     Response,
     header::{HeaderValue, LOCATION},
@@ -75,19 +75,34 @@ pub(crate) fn body(response: Response) -> Body {
 
 /// Reads a body of at most `most` bytes; none when it is longer, breaks, or is not there in time.
 pub(crate) async fn read(response: Response, most: usize, within: Duration) -> Option<Vec<u8>> {
+    let (bytes, came) = start(response, most, within).await;
+    (came == Came::Whole).then_some(bytes)
+}
+
+/// How much of a body came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Came {
+    Whole,
+    Start,
+}
+
+/// Reads the first `most` bytes of a body, as far as they come in time.
+async fn start(response: Response, most: usize, within: Duration) -> (Vec<u8>, Came) {
     let mut body = body(response);
+    let mut bytes = Vec::new();
     let read = async {
-        let mut bytes = Vec::new();
         while let Some(chunk) = body.next().await {
-            let chunk = chunk.ok()?;
-            if bytes.len() + chunk.len() > most {
-                return None;
+            let Ok(chunk) = chunk else { return Came::Start };
+            let room = most - bytes.len();
+            bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);
+            if chunk.len() > room {
+                return Came::Start;
             }
-            bytes.extend_from_slice(&chunk);
         }
-        Some(bytes)
+        Came::Whole
     };
-    timeout(within, read).await.ok().flatten()
+    let came = timeout(within, read).await.unwrap_or(Came::Start);
+    (bytes, came)
 }
 
 /// An answer that is no success, read and without the key.
@@ -104,7 +119,8 @@ pub(crate) struct Refusal {
     pub(crate) location: Option<String>,
 }
 
-/// Reads an answer that is no success. A body that is no JSON, such as a proxy's page, tells nothing.
+/// Reads an answer that is no success. A body that is no JSON, such as a proxy's page, tells nothing; one that is longer
+/// than what is read of it tells what stands in its start.
 pub(crate) async fn refusal(response: Response, key: Option<&Secret>, within: Duration) -> Refusal {
     let status = response.status().as_u16();
     let location = response
@@ -113,10 +129,14 @@ pub(crate) async fn refusal(response: Response, key: Option<&Secret>, within: Du
         .and_then(|value| value.to_str().ok())
         .and_then(|target| response.url().join(target).ok())
         .map(|target| scrub(&target.origin().ascii_serialization(), key));
-    let bytes = read(response, ERROR_BODY_BYTES, within).await.unwrap_or_default();
-    let json: serde_json::Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let (bytes, came) = start(response, ERROR_BODY_BYTES, within).await;
+    let json: serde_json::Value = match came {
+        Came::Whole => serde_json::from_slice(&bytes).unwrap_or_default(),
+        Came::Start => cut_json::read(&bytes),
+    };
     let error = &json["error"];
     let word = |value: &serde_json::Value| match value {
+        serde_json::Value::String(text) if came == Came::Start => Some(scrub_start(text, key)),
         serde_json::Value::String(text) => Some(scrub(text, key)),
         serde_json::Value::Number(number) => Some(number.to_string()),
         _ => None,
@@ -135,5 +155,32 @@ pub(crate) fn scrub(text: &str, key: Option<&Secret>) -> String {
     match key {
         Some(key) => text.replace(key.expose(), "[key]"),
         None => text.to_owned(),
+    }
+}
+
+/// Likewise, for a text that may have been cut within the key.
+fn scrub_start(text: &str, key: Option<&Secret>) -> String {
+    let text = scrub(text, key);
+    let key = key.map(Secret::expose).unwrap_or_default();
+    let half = (1..key.len()).rev().find_map(|most| text.strip_suffix(cut_bytes(key, most)));
+    half.unwrap_or(&text).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_a_key_at_the_end_of_a_text_that_was_cut_is_not_shown() {
+        let key = Secret::new("sk-planted-0123").unwrap();
+        for (text, shown) in [
+            ("bad key sk-planted-01", "bad key "),
+            ("bad key sk-planted-0123", "bad key [key]"),
+            ("sk-planted-0123 and s", "[key] and "),
+            ("no key", "no key"),
+        ] {
+            assert_eq!(scrub_start(text, Some(&key)), shown);
+        }
+        assert_eq!(scrub_start("bad", None), "bad");
     }
 }

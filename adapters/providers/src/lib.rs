@@ -6,6 +6,7 @@ mod arguments;
 mod assemble;
 mod base_url;
 mod catalogue;
+mod cut_json;
 mod demo;
 mod failure;
 mod http;

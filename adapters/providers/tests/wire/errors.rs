@@ -158,7 +158,12 @@ async fn what_a_service_says_is_bounded() {
     let longer = json!({"error": {"message": "x".repeat(128 * 1024)}}).to_string();
     server.play([Script::answer(400, &[], longer)]);
     let came = ask(&providers, Provider::Anthropic, &server).await;
-    assert!(!came.error().message.contains("xx"), "a body over its bound is not shown");
+    let shown = came.error().message.matches('x').count();
+    assert!((2_000..=2_048).contains(&shown), "the start of a body over its bound is shown: {shown}");
+    let page = format!("<html>{}</html>", "x".repeat(128 * 1024));
+    server.play([Script::answer(400, &[], page)]);
+    let came = ask(&providers, Provider::Anthropic, &server).await;
+    assert!(!came.error().message.contains("xx"), "a page is not");
 }
 
 #[tokio::test]
