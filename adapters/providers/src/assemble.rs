@@ -3,6 +3,7 @@
 use owl_domain::{
     limits,
     provider::{Piece, Usage, WholeReply},
+    text::cut_bytes,
 };
 use serde_json::Value;
 
@@ -64,26 +65,30 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Hands text on; empty text is nothing.
+    /// Hands text on, up to the bound; empty text is nothing.
     pub(crate) fn text(&mut self, text: &str, pieces: &mut Vec<Piece>) -> Result<(), Fault> {
         if text.is_empty() {
             return Ok(());
         }
         self.content = true;
-        add(&mut self.text, text.len(), "the reply's text is longer than 256 KiB")?;
-        pieces.push(Piece::Text(text.into()));
-        Ok(())
+        let fits = fitting(text, self.text);
+        if !fits.is_empty() {
+            pieces.push(Piece::Text(fits.into()));
+        }
+        add(&mut self.text, text.len(), "the reply's text is longer than 256 KiB")
     }
 
-    /// Hands reasoning on; empty reasoning is nothing.
+    /// Hands reasoning on, up to the bound; empty reasoning is nothing.
     pub(crate) fn reasoning(&mut self, text: &str, pieces: &mut Vec<Piece>) -> Result<(), Fault> {
         if text.is_empty() {
             return Ok(());
         }
         self.content = true;
-        add(&mut self.reasoning, text.len(), "the reply's reasoning is longer than 256 KiB")?;
-        pieces.push(Piece::Reasoning(text.into()));
-        Ok(())
+        let fits = fitting(text, self.reasoning);
+        if !fits.is_empty() {
+            pieces.push(Piece::Reasoning(fits.into()));
+        }
+        add(&mut self.reasoning, text.len(), "the reply's reasoning is longer than 256 KiB")
     }
 
     /// Counts what is kept to go back unmodified and shown to nobody.
@@ -116,6 +121,11 @@ pub(crate) fn cost(told: &Value) -> Option<f64> {
     Some(cost.min(Usage::MOST_COST_TOLD_USD))
 }
 
+/// Returns the start of a piece that fits behind `before` bytes: the text that came is kept when a reply is too big.
+fn fitting(text: &str, before: usize) -> &str {
+    cut_bytes(text, limits::REPLY_TEXT_BYTES.saturating_sub(before))
+}
+
 fn add(sum: &mut usize, bytes: usize, over: &'static str) -> Result<(), Fault> {
     *sum = sum.saturating_add(bytes);
     if *sum > limits::REPLY_TEXT_BYTES { Err(Fault::TooBig(over)) } else { Ok(()) }
@@ -125,6 +135,22 @@ fn add(sum: &mut usize, bytes: usize, over: &'static str) -> Result<(), Fault> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn of_a_piece_that_passes_the_bound_what_fits_is_handed_on() {
+        for before in [0, 1, 1000] {
+            let (mut tally, mut pieces) = (Tally::default(), Vec::new());
+            tally.text(&"x".repeat(before), &mut pieces).unwrap();
+            tally.reasoning(&"x".repeat(before), &mut pieces).unwrap();
+            pieces.clear();
+            // Two bytes each, so that the bound may lie within one.
+            let long = "é".repeat(limits::REPLY_TEXT_BYTES);
+            assert!(matches!(tally.text(&long, &mut pieces), Err(Fault::TooBig(_))));
+            assert!(matches!(tally.reasoning(&long, &mut pieces), Err(Fault::TooBig(_))));
+            let fits = "é".repeat((limits::REPLY_TEXT_BYTES - before) / 2);
+            assert_eq!(pieces, [Piece::Text(fits.clone()), Piece::Reasoning(fits)], "{before}");
+        }
+    }
 
     #[test]
     fn tokens_and_costs_that_nobody_believes_are_bounded() {

@@ -176,7 +176,7 @@ async fn a_text_over_its_bound_is_too_big_and_not_asked_for_again() {
     let chunk = json!({"choices": [{"delta": {"content": "x".repeat(60 * 1024)}}]});
     let server = ByteServer::start([Script::events().send(events(&vec![chunk; 6]))]);
     let came = ask(&providers, Provider::OpenRouter, &server).await;
-    assert_eq!((came.error().kind, came.text().len()), (Kind::ReplyTooBig, 240 * 1024));
+    assert_eq!((came.error().kind, came.text().len()), (Kind::ReplyTooBig, 256 * 1024));
     assert_eq!(server.requests().len(), 1);
 }
 
