@@ -43,7 +43,7 @@ impl Decoder for OpenRouterStream {
             self.id = chunk["id"].as_str().filter(|id| !id.is_empty()).map(str::to_owned);
         }
         self.usage(&chunk["usage"]);
-        let choice = &chunk["choices"][0];
+        let choice = the_choice(&chunk["choices"]);
         if !chunk["error"].is_null() {
             return Err(in_stream(&chunk["error"]));
         }
@@ -149,6 +149,13 @@ impl OpenRouterStream {
         blocks.extend(std::mem::take(&mut self.calls).finish().map(Block::Call));
         Ok(WholeReply { blocks, stop, usage: self.tally.usage })
     }
+}
+
+/// Returns the one choice that was asked for; null when the chunk has none. A service that sends more sends other
+/// answers, which are not a part of this one.
+fn the_choice(choices: &Value) -> &Value {
+    let choices = choices.as_array().map(Vec::as_slice).unwrap_or_default();
+    choices.iter().find(|choice| choice["index"].as_i64().is_none_or(|index| index == 0)).unwrap_or(&Value::Null)
 }
 
 /// An error inside a 200 stream: its code may be a number or a text.

@@ -231,3 +231,13 @@ fn tokens_that_nobody_believes_are_bounded_and_a_cost_below_nothing_is_none() {
     let expected = Usage { input_tokens: most, output_tokens: most, ..Usage::default() };
     assert_eq!(whole(&[text("Hi"), finish("stop"), told, done()]).usage, expected);
 }
+
+#[test]
+fn another_choice_is_another_answer() {
+    let other = |words: &str| json!({"index": 1, "delta": {"content": words}, "finish_reason": "length"});
+    let both = json!({"choices": [other("Never "), {"index": 0, "delta": {"content": "mind."}}]});
+    let indexless = json!({"choices": [{"delta": {"content": " Yes."}}]});
+    let events = [text("Do "), json!({"choices": [other("not ")]}), both, indexless, finish("stop"), done()];
+    let reply = whole(&events);
+    assert_eq!((reply.blocks, reply.stop), (vec![Block::Text("Do mind. Yes.".into())], ReplyStop::Done));
+}
