@@ -1,6 +1,7 @@
 //! HTTP and WebSocket: jsonrpsee's own service on the connection's stream, with Owl's table behind it. Calls are
 //! answered by the table; jsonrpsee keeps what it knows best, framing and the subscriptions of a WebSocket (D7).
 
+mod body;
 mod gate;
 mod layer;
 
@@ -11,13 +12,15 @@ use crate::{
     outlet::{Outlet, message},
     table::{Handler, Method, Subscription, Table},
 };
+use body::{Came, Counted};
 use gate::{Gated, InFlight};
 use jsonrpsee::{
     Methods, PendingSubscriptionSink, RpcModule,
     core::server::SubscriptionCloseResponse,
     server::{
         BatchRequestConfig, HttpRequest, HttpResponse, RandomStringIdProvider, Server, ServerConfig, StopHandle,
-        TowerServiceBuilder, middleware::rpc::RpcServiceBuilder, serve_with_graceful_shutdown, ws,
+        TowerServiceBuilder, http::response::too_large, middleware::rpc::RpcServiceBuilder,
+        serve_with_graceful_shutdown, ws,
     },
     types::ErrorCode,
 };
@@ -75,7 +78,8 @@ impl Http {
             .to_service_builder()
             .connection_id(caller.id);
         let held = Arc::new(held);
-        let service = Requests { builder, methods: self.subscriptions, stop: self.stop.clone(), caller, held };
+        let most = caller.server.limits.request_bytes;
+        let service = Requests { builder, methods: self.subscriptions, stop: self.stop.clone(), caller, held, most };
         let served = serve_with_graceful_shutdown(Gated::new(stream, in_flight, cut), service, self.stop.shutdown());
         // Awaited bare: inside another async block the compiler cannot show that this future may be sent.
         if let Err(error) = served.await {
@@ -92,6 +96,8 @@ struct Requests {
     stop: StopHandle,
     caller: Arc<Caller>,
     held: Arc<Held>,
+    /// How long a body may be, in bytes.
+    most: usize,
 }
 
 /// Says that a connection's requests belong to a WebSocket, for as long as that is open.
@@ -100,16 +106,15 @@ pub(crate) struct OverWebSocket {
     _held: Arc<Held>,
 }
 
+type Inner = jsonrpsee::server::TowerService<Stack<TableLayer, Identity>, Identity>;
+
 impl<B> Service<HttpRequest<B>> for Requests
 where
-    jsonrpsee::server::TowerService<Stack<TableLayer, Identity>, Identity>:
-        Service<HttpRequest<B>, Response = HttpResponse>,
-    <jsonrpsee::server::TowerService<Stack<TableLayer, Identity>, Identity> as Service<HttpRequest<B>>>::Future:
-        Send + 'static,
+    Inner: Service<HttpRequest<Counted<B>>, Response = HttpResponse>,
+    <Inner as Service<HttpRequest<Counted<B>>>>::Future: Send + 'static,
 {
     type Response = HttpResponse;
-    type Error =
-        <jsonrpsee::server::TowerService<Stack<TableLayer, Identity>, Identity> as Service<HttpRequest<B>>>::Error;
+    type Error = <Inner as Service<HttpRequest<Counted<B>>>>::Error;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
@@ -126,7 +131,8 @@ where
         if upgrades {
             request.extensions_mut().insert(OverWebSocket { _held: self.held.clone() });
         }
-        let answer = service.call(request);
+        let (came, most) = (Came::default(), self.most);
+        let answer = service.call(request.map(|body| Counted::new(body, came.clone())));
         Box::pin(async move {
             let mut answer = answer.await?;
             let status = answer.status().as_u16();
@@ -136,6 +142,9 @@ where
             } else if !upgrades && status == 400 {
                 // A body that is not JSON: an error of JSON-RPC, and those are told in a 200.
                 set_status(&mut answer, 200);
+            } else if !upgrades && status == 500 && came.bytes() > most {
+                // Reading it ended for its length, which nobody had announced.
+                answer = too_large(u32::try_from(most).unwrap_or(u32::MAX));
             }
             Ok(answer)
         })

@@ -122,6 +122,21 @@ async fn a_body_over_the_limit_is_refused() {
 }
 
 #[tokio::test]
+async fn a_body_over_the_limit_is_refused_though_it_comes_in_chunks() {
+    let serving = Serving::start();
+    let announced = post(&serving, &request(1, "test.echo", json!({ "text": "x".repeat(1_100_000) }))).await;
+    let mut peer = serving.connect().await;
+    let mut chunked = String::from(
+        "POST / HTTP/1.1\r\nhost: owl\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n1\r\n{\r\n",
+    );
+    for _ in 0..30 {
+        chunked.push_str(&format!("{:x}\r\n{}\r\n", 50_000, "x".repeat(50_000)));
+    }
+    let answer = exchange(&mut peer, &chunked).await;
+    assert_eq!((answer.status, answer.body), (413, announced.body));
+}
+
+#[tokio::test]
 async fn a_call_that_changes_something_ends_whole_though_its_caller_left() {
     let serving = Serving::start();
     let mut peer = serving.connect().await;
