@@ -79,7 +79,15 @@ impl Http {
             .connection_id(caller.id);
         let held = Arc::new(held);
         let most = caller.server.limits.request_bytes;
-        let service = Requests { builder, methods: self.subscriptions, stop: self.stop.clone(), caller, held, most };
+        let service = Requests {
+            builder,
+            methods: self.subscriptions,
+            stop: self.stop.clone(),
+            caller,
+            held,
+            in_flight: in_flight.clone(),
+            most,
+        };
         let served = serve_with_graceful_shutdown(Gated::new(stream, in_flight, cut), service, self.stop.shutdown());
         // Awaited bare: inside another async block the compiler cannot show that this future may be sent.
         if let Err(error) = served.await {
@@ -96,6 +104,7 @@ struct Requests {
     stop: StopHandle,
     caller: Arc<Caller>,
     held: Arc<Held>,
+    in_flight: Arc<InFlight>,
     /// How long a body may be, in bytes.
     most: usize,
 }
@@ -131,7 +140,8 @@ where
         if upgrades {
             request.extensions_mut().insert(OverWebSocket { _held: self.held.clone() });
         }
-        let (came, most) = (Came::default(), self.most);
+        let (came, most, in_flight) = (Came::default(), self.most, self.in_flight.clone());
+        in_flight.asked();
         let answer = service.call(request.map(|body| Counted::new(body, came.clone())));
         Box::pin(async move {
             let mut answer = answer.await?;
@@ -145,6 +155,10 @@ where
             } else if !upgrades && status == 500 && came.bytes() > most {
                 // Reading it ended for its length, which nobody had announced.
                 answer = too_large(u32::try_from(most).unwrap_or(u32::MAX));
+            }
+            // What a WebSocket is owed cannot be told from here.
+            if !upgrades {
+                in_flight.answered();
             }
             Ok(answer)
         })

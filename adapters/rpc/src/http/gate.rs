@@ -1,6 +1,6 @@
 //! A stream that is not read while as many calls of its connection are under way as may be: what a client sends too
-//! much waits in the client, not here. A client that leaves has done so only when what it sent last has begun. The stream
-//! is cut when the server's time is over, and it is closed so that a peer which still writes can read what it was told
+//! much waits in the client, not here. A client that leaves has done so only when what it sent last has begun, and at
+//! once when everything was answered. The stream is cut when the server's time is over, and it is closed so that a peer which still writes can read what it was told
 //! (D7).
 
 use futures_util::task::AtomicWaker;
@@ -10,7 +10,7 @@ use std::{
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     task::{Context, Poll, ready},
     time::Duration,
@@ -22,11 +22,15 @@ use tokio::{
 };
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-/// How many calls of one connection are under way.
+/// What of one connection is under way.
 pub(crate) struct InFlight {
     calls: AtomicUsize,
     most: usize,
     reader: AtomicWaker,
+    /// Something came, or was begun, and the answer to it is not written.
+    owing: AtomicBool,
+    /// The answer to the last request is there, and not yet written.
+    answered: AtomicBool,
 }
 
 /// One call under way.
@@ -34,12 +38,38 @@ pub(crate) struct Call(Arc<InFlight>);
 
 impl InFlight {
     pub(crate) fn new(most: usize) -> Self {
-        Self { calls: AtomicUsize::new(0), most, reader: AtomicWaker::new() }
+        Self {
+            calls: AtomicUsize::new(0),
+            most,
+            reader: AtomicWaker::new(),
+            owing: AtomicBool::new(false),
+            answered: AtomicBool::new(false),
+        }
     }
 
     pub(crate) fn begin(self: &Arc<Self>) -> Call {
         self.calls.fetch_add(1, Ordering::AcqRel);
         Call(self.clone())
+    }
+
+    /// Notes that a request begins. It may have come together with the one before, and is in nobody's bytes any more.
+    pub(crate) fn asked(&self) {
+        self.answered.store(false, Ordering::Release);
+        self.owing.store(true, Ordering::Release);
+    }
+
+    /// Notes that the answer to a request is there.
+    pub(crate) fn answered(&self) {
+        self.answered.store(true, Ordering::Release);
+    }
+
+    /// Notes that everything that is there was written; says whether nothing is owed any more since then.
+    fn wrote(&self) -> bool {
+        let settles = self.answered.swap(false, Ordering::AcqRel);
+        if settles {
+            self.owing.store(false, Ordering::Release);
+        }
+        settles
     }
 
     fn is_full(&self) -> bool {
@@ -57,7 +87,7 @@ impl Drop for Call {
 /// How long a peer that was answered may go on writing before it is cut.
 const LINGERS: Duration = Duration::from_secs(1);
 
-/// How long after its last bytes a client that leaves is taken to be there. Hyper and jsonrpsee drop a call whose client
+/// How long after its last bytes a client that leaves is taken to be there, while it is owed an answer. Hyper and jsonrpsee drop a call whose client
 /// is gone before they first look at it, and an answer that was sent has to take effect.
 const LEAVES_AFTER: Duration = Duration::from_secs(2);
 
@@ -81,6 +111,9 @@ impl Gated {
 
     /// Waits until a client that has left may be seen to be gone.
     fn poll_left(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if !self.in_flight.owing.load(Ordering::Acquire) {
+            return Poll::Ready(());
+        }
         let until = self.last_bytes + LEAVES_AFTER;
         self.leaving.get_or_insert_with(|| Box::pin(sleep_until(until))).as_mut().poll(cx)
     }
@@ -115,6 +148,7 @@ impl AsyncRead for Gated {
         let read = ready!(Pin::new(&mut self.stream).poll_read(cx, into));
         if into.filled().len() > before {
             self.last_bytes = Instant::now();
+            self.in_flight.owing.store(true, Ordering::Release);
         } else {
             ready!(self.poll_left(cx));
         }
@@ -130,7 +164,12 @@ impl AsyncWrite for Gated {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+        ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
+        if self.in_flight.wrote() && self.leaving.is_some() {
+            // It left before it was answered, and is waited for no longer.
+            cx.waker().wake_by_ref();
+        }
+        Poll::Ready(Ok(()))
     }
 
     /// Closing while something of the peer's is unread would turn what it was told into a broken pipe at its end.
@@ -168,3 +207,6 @@ impl AsyncWrite for Gated {
         self.stream.is_write_vectored()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -53,3 +53,13 @@ async fn a_refused_peer_that_says_nothing_is_told_on_a_line() {
     let mut silent = serving.connect().await;
     assert_eq!(silent.next().await["error"]["code"], -32009);
 }
+
+#[tokio::test]
+async fn clients_that_come_one_after_the_other_never_take_a_place_each() {
+    let serving = Serving::within(Limits { connections: 50, ..Limits::default() });
+    for number in 0..200 {
+        // Answered and gone, as `curl` is: each is one connection, and was one too many two seconds long.
+        let answer = http::post(&serving, &request(1, "test.nothing", json!({}))).await;
+        assert_eq!(answer.status, 200, "number {number}");
+    }
+}
