@@ -138,7 +138,11 @@ fn first_wrong<P: DeserializeOwned>(names: &[&str], members: &[(String, Box<RawV
         Ok(_) => refused(None, Reason::Value, "`params` cannot be read".into(), None),
         Err(error) => {
             let mut path = error.path().to_string();
-            let (reason, inner, expected) = classify(error.inner());
+            let (reason, inner, expected) = match classify(error.inner()) {
+                // Of a name out of a list serde_json says no more when something else stands in its place.
+                (Reason::Value, None, Some(of)) if of == "value" => (Reason::Type, None, names_at::<P>(&text, &path)),
+                told => told,
+            };
             if let Some(inner) = inner
                 && path != inner
                 && !path.ends_with(&format!(".{inner}"))
@@ -155,6 +159,16 @@ fn first_wrong<P: DeserializeOwned>(names: &[&str], members: &[(String, Box<RawV
             refused(Some(&path), reason, message, expected)
         }
     }
+}
+
+/// Returns which names may stand at a place, by putting there one that none of them is.
+fn names_at<P: DeserializeOwned>(text: &str, path: &str) -> Option<String> {
+    let pointer = format!("/{}", path.replace('[', ".").replace(']', "").replace('.', "/"));
+    let mut members: serde_json::Value = serde_json::from_str(text).ok()?;
+    *members.pointer_mut(&pointer)? = "".into();
+    let error = P::deserialize(members).err()?;
+    let (_, _, expected) = classify(&error);
+    Some(format!("a string, {}", expected?))
 }
 
 /// Reads serde's own words for what is wrong. The value that it names is left out.

@@ -14,9 +14,12 @@ use owl_domain::{
     text::{AccountName, ClientKey, ModelId, ProjectName},
 };
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{MapAccess, Visitor, value::MapAccessDeserializer},
+};
 use sha2::{Digest, Sha256};
-use std::{str::FromStr, sync::Arc};
+use std::{fmt, str::FromStr, sync::Arc};
 
 /// One of the three Providers.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
@@ -38,13 +41,39 @@ impl From<ProviderName> for Provider {
 }
 
 /// One model of one Provider.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ModelParam {
     /// Whose.
     pub(super) provider: ProviderName,
     /// Which: 1 to 200 printable ASCII characters without blanks.
     pub(super) id: String,
+}
+
+/// The same as serde derives it, which would take a list of its members, too.
+#[derive(Deserialize)]
+#[serde(remote = "ModelParam", deny_unknown_fields)]
+struct ModelMembers {
+    provider: ProviderName,
+    id: String,
+}
+
+impl<'de> Deserialize<'de> for ModelParam {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = ModelParam;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<ModelParam, A::Error> {
+                ModelMembers::deserialize(MapAccessDeserializer::new(members))
+            }
+        }
+        input.deserialize_map(Members)
+    }
 }
 
 pub(super) fn model(model: ModelParam) -> Result<ModelRef, RpcError> {

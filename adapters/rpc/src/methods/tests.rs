@@ -98,6 +98,11 @@ async fn what_is_over_its_limit_or_not_of_its_form_is_refused_by_name() {
     called.refuses("conversations.create", model, "model.id", "length").await;
     let model = json!({ "model": { "provider": "nope", "id": "x" } });
     called.refuses("conversations.create", model, "model.provider", "value").await;
+    let model = json!({ "model": { "provider": 5, "id": "x" } });
+    called.refuses("conversations.create", model, "model.provider", "type").await;
+    for model in [json!([]), json!(["demo", "tour"]), json!(true), json!(1.5)] {
+        called.refuses("conversations.create", json!({ "model": model }), "model", "type").await;
+    }
     called.refuses("conversations.list", json!({ "state": "nope" }), "state", "value").await;
     called.refuses("commands.list", json!({ "outcome": "nope" }), "outcome", "value").await;
     let both = json!({ "conversation_id": "c_12", "before_seq": 1, "after_seq": 1 });

@@ -11,6 +11,7 @@ struct Params {
     types: Option<Vec<String>>,
     limit: Option<i64>,
     deltas: Option<bool>,
+    kinds: Option<Vec<Decision>>,
     #[serde(default, deserialize_with = "nullable")]
     title: Option<Option<String>>,
 }
@@ -27,6 +28,7 @@ enum Decision {
 struct Model {
     provider: String,
     id: String,
+    kind: Option<Decision>,
 }
 
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
@@ -71,7 +73,7 @@ fn an_unknown_name_is_refused_naming_those_that_are_known() {
         r#"{"proposal_id":5,"rember":1}"#,
         "rember",
         "unknown",
-        json!("one of proposal_id, decision, model, types, limit, deltas, title"),
+        json!("one of proposal_id, decision, model, types, limit, deltas, kinds, title"),
         "unknown parameter `rember`",
     );
     let error = parse::<Nothing>(Some(r#"{"x":1}"#), Vec::new).unwrap_err();
@@ -132,13 +134,33 @@ fn a_place_inside_a_parameter_is_named_with_points() {
         r#""model":{"provider":"demo","id":"x","size":1}"#,
         "model.size",
         "unknown",
-        json!("`provider` or `id`"),
+        json!("one of `provider`, `id`, `kind`"),
         "unknown parameter `model.size`",
     );
     check(r#""types":["a",5]"#, "types[1]", "type", json!("a string"), "parameter `types[1]` must be a string");
     check(r#""types":{}"#, "types", "type", json!("a list"), "parameter `types` must be a list");
     check(r#""limit":1.5"#, "limit", "type", json!("a whole number"), "parameter `limit` must be a whole number");
     check(r#""deltas":"yes""#, "deltas", "type", json!("a boolean"), "parameter `deltas` must be a boolean");
+}
+
+#[test]
+fn what_stands_in_the_place_of_a_name_is_of_another_type_and_the_names_are_told() {
+    let names = "a string, `allow` or `deny`";
+    for value in ["5", "1.5", "-1", "true", "null", "[]", "[\"allow\"]", "{}"] {
+        check(
+            &format!(r#"{{"proposal_id":"p_1","decision":{value}}}"#),
+            "decision",
+            "type",
+            json!(names),
+            &format!("parameter `decision` must be {names}"),
+        );
+    }
+    for (more, field) in
+        [(r#""kinds":["allow",5]"#, "kinds[1]"), (r#""model":{"provider":"x","id":"x","kind":5}"#, "model.kind")]
+    {
+        let raw = format!(r#"{{"proposal_id":"p_1","decision":"allow",{more}}}"#);
+        check(&raw, field, "type", json!(names), &format!("parameter `{field}` must be {names}"));
+    }
 }
 
 #[test]
@@ -172,7 +194,7 @@ fn nesting_without_end_is_refused_and_not_followed() {
 
 #[test]
 fn names_are_known_in_their_order() {
-    let names = ["proposal_id", "decision", "model", "types", "limit", "deltas", "title"];
+    let names = ["proposal_id", "decision", "model", "types", "limit", "deltas", "kinds", "title"];
     assert_eq!(names_of::<Params>(), names);
     assert_eq!(names_of::<Nothing>(), [""; 0]);
 }
