@@ -86,8 +86,7 @@ struct GrantsParams {
     /// Those of one Conversation.
     conversation_id: Option<String>,
     /// Also those that were taken back.
-    #[serde(default)]
-    include_revoked: bool,
+    include_revoked: Option<bool>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -126,7 +125,8 @@ pub(super) fn add(table: &mut Table, api: &Arc<Api>) {
         let api = at.clone();
         async move {
             let conversation = fields::maybe_conversation(&api, given.conversation_id.as_deref()).await?;
-            let revoked = if given.include_revoked { RevokedGrants::Included } else { RevokedGrants::LeftOut };
+            let revoked =
+                if given.include_revoked == Some(true) { RevokedGrants::Included } else { RevokedGrants::LeftOut };
             let grants = api.chat.grants(conversation, revoked).await?;
             Ok(Listed { items: grants.iter().map(Grant::from).collect() })
         }

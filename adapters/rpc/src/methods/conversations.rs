@@ -43,8 +43,7 @@ struct ListParams {
     /// Those of one Project.
     project: Option<String>,
     /// Exactly the archived ones, or exactly the others.
-    #[serde(default)]
-    archived: bool,
+    archived: Option<bool>,
     /// Those in one state.
     state: Option<StateParam>,
     /// 1 to 200, 50 when left out.
@@ -199,7 +198,7 @@ async fn list(api: Arc<Api>, given: ListParams) -> Result<PageOf<Conversation>, 
         StateParam::Running => ConversationState::Running,
         StateParam::AwaitingConsent => ConversationState::AwaitingConsent,
     });
-    let filter = ConversationFilter { project, archived: given.archived, state };
+    let filter = ConversationFilter { project, archived: given.archived.unwrap_or_default(), state };
     let page = fields::page(given.limit, given.cursor)?;
     Ok(PageOf::of(api.conversations.list(filter, page).await?, |conversation| Conversation::from(&conversation)))
 }

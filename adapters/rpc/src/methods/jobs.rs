@@ -83,8 +83,7 @@ struct GetParams {
     /// Its id.
     job_id: String,
     /// Whether what it changed is told too.
-    #[serde(default)]
-    diff: bool,
+    diff: Option<bool>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -93,8 +92,7 @@ struct DropParams {
     /// Its id.
     job_id: String,
     /// Whether work may be lost.
-    #[serde(default)]
-    discard: bool,
+    discard: Option<bool>,
 }
 
 pub(super) fn add(table: &mut Table, api: &Arc<Api>) {
@@ -153,7 +151,7 @@ pub(super) fn add(table: &mut Table, api: &Arc<Api>) {
         let api = at.clone();
         async move {
             let id = fields::id("job", &given.job_id)?;
-            let discard = if given.discard { Discard::Yes } else { Discard::No };
+            let discard = if given.discard == Some(true) { Discard::Yes } else { Discard::No };
             let dropped = JobService::drop(&api.jobs, id, discard).await;
             let (job, lost) = dropped.map_err(|error| RpcError::move_job(error, &given.job_id))?;
             let discarded = Discarded { files: lost.files, commits: lost.commits };
@@ -192,7 +190,7 @@ async fn get(api: Arc<Api>, given: GetParams) -> Result<JobView, RpcError> {
     for run in &view.runs {
         runs.push(told(&api, run).await);
     }
-    let diff = if given.diff {
+    let diff = if given.diff == Some(true) {
         let diff = api.jobs.diff(&view.job).await;
         Some(Diff::from(diff.map_err(|error| RpcError::move_job(error, &given.job_id))?))
     } else {

@@ -57,8 +57,7 @@ struct ModelsParams {
     /// Part of the id or name, regardless of case.
     query: Option<String>,
     /// Whether the Providers are asked again.
-    #[serde(default)]
-    refresh: bool,
+    refresh: Option<bool>,
     /// 1 to 200, 50 when left out.
     limit: Option<i64>,
     /// Where the page before ended.
@@ -129,7 +128,7 @@ fn model_ids(ids: Vec<String>) -> Result<Vec<ModelId>, RpcError> {
 
 async fn models(api: Arc<Api>, given: ModelsParams) -> Result<ModelPage, RpcError> {
     let page = fields::page(given.limit, given.cursor)?;
-    let fresh = if given.refresh { Freshness::Now } else { Freshness::LastHour };
+    let fresh = if given.refresh == Some(true) { Freshness::Now } else { Freshness::LastHour };
     let query = given.query.unwrap_or_default().to_lowercase();
     let provider = given.provider.map(Provider::from);
     let list = api.providers.models(provider, fresh).await?;

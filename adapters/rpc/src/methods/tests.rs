@@ -1,3 +1,5 @@
+mod lists;
+
 use crate::{
     ClientError, RpcError,
     client::Client,
