@@ -7,7 +7,11 @@ use crate::{
     table::Table,
     wire::{CommandRecord, PageOf},
 };
-use owl_domain::{conversation::CommandOutcome, ports::CommandFilter};
+use owl_domain::{
+    conversation::{CommandOutcome, Page},
+    ports::CommandFilter,
+    text::ProjectName,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::sync::Arc;
@@ -41,11 +45,23 @@ async fn list(api: Arc<Api>, given: ListParams) -> Result<PageOf<CommandRecord>,
     let page = fields::page(given.limit, given.cursor)?;
     let filter = CommandFilter {
         conversation: fields::maybe_conversation(&api, given.conversation_id.as_deref()).await?,
-        project: given.project.as_deref().map(fields::project).transpose()?,
+        project: project(&api, given.project.as_deref()).await?,
         workdir: given.workdir,
         outcome,
     };
     Ok(PageOf::of(api.conversations.commands(filter, page).await?, |recorded| CommandRecord::from(&recorded)))
+}
+
+/// Reads the name of a Project that is registered, or was when something was asked to run in it.
+async fn project(api: &Arc<Api>, given: Option<&str>) -> Result<Option<ProjectName>, RpcError> {
+    let unknown = match api.registered(given).await {
+        Err(error) if error.code == error::NOT_FOUND.code => error,
+        registered => return registered,
+    };
+    let Some(name) = given.map(fields::project).transpose()? else { return Ok(None) };
+    let filter = CommandFilter { project: Some(name.clone()), ..CommandFilter::default() };
+    let recorded = api.conversations.commands(filter, Page { limit: 1, cursor: None }).await?;
+    if recorded.items.is_empty() { Err(unknown) } else { Ok(Some(name)) }
 }
 
 fn outcome(given: &str) -> Result<&'static str, RpcError> {

@@ -1,7 +1,19 @@
 //! What a list, and a look at one thing, is asked for.
 
 use super::*;
-use owl_domain::ports::RevokedGrants;
+use owl_domain::ports::{Recorded, RevokedGrants};
+
+fn recorded() -> Recorded {
+    Recorded {
+        item: ItemId::new(9),
+        conversation: CHAT,
+        turn: samples::TURN,
+        project: None,
+        command: samples::command(None),
+        decision: None,
+        created_at: samples::at("2026-11-30T21:04:02.000Z"),
+    }
+}
 
 #[tokio::test]
 async fn null_is_left_out_wherever_something_may_be_left_out() {
@@ -39,4 +51,17 @@ async fn no_parameter_that_may_be_left_out_refuses_null() {
             assert!(parameter["required"] == true || nullable, "{} {}", method["name"], parameter["name"]);
         }
     }
+}
+
+#[tokio::test]
+async fn the_record_of_a_project_is_found_after_it_was_removed_and_one_that_never_was_is_not() {
+    let mut ports = Ports::new();
+    ports.conversations.expect_commands().returning(|filter, _| {
+        let was = filter.project.is_some_and(|project| project.as_str() == "was");
+        Ok(Paged { items: was.then(recorded).into_iter().collect(), next: None })
+    });
+    let called = Called::with(ports).await;
+    called.finds_nothing("commands.list", json!({ "project": "nope" }), "project", "nope").await;
+    let found = called.ok("commands.list", json!({ "project": "was" })).await;
+    assert_eq!(found["items"][0]["requested"], "grep -rn TODO src");
 }
