@@ -95,7 +95,12 @@ async fn a_log_is_told_as_it_is_written_and_goes_on_where_a_client_left() {
     let while_at_work = bench.client.ok("runs.log", json!({ "run_id": run })).await;
     assert_eq!((&while_at_work["finished"], &while_at_work["next_offset"]), (&json!(false), &while_at_work["size"]));
     drop(follower);
+    let mut astray = bench.daemon.connect().await;
+    astray.ok("runs.subscribe", json!({ "run_id": run, "after_offset": 1_000_000_000 })).await;
+    let stands = astray.event().await;
+    assert_eq!((&stands["type"], &stands["next_offset"]), (&json!("stream.live"), &while_at_work["next_offset"]));
     fs::write(go, "").unwrap();
+    assert!(astray.event_of("run.line").await["offset"] == while_at_work["next_offset"], "and what comes is told");
     let mut follower = bench.daemon.connect().await;
     follower.ok("runs.subscribe", json!({ "run_id": run, "after_offset": next })).await;
     let rest = follower.events_until("stream.closed").await;

@@ -71,7 +71,8 @@ impl RunFeed {
             out.push(number(next_offset), &written(&line)?).await?;
             self.next = next_offset;
         }
-        if found.next > self.next {
+        // Back, too: a number behind the end is none of this log's, and what comes next begins at its end.
+        if found.next != self.next {
             self.next = found.next;
             out.passes(number(found.next));
         }
