@@ -22,7 +22,7 @@ pub(crate) enum Message<'a> {
 /// An id is at most this: beyond it, JavaScript could not echo it.
 const LARGEST_ID: u64 = (1 << 53) - 1;
 
-/// Reads one JSON object.
+/// Reads one JSON value that is no list.
 pub(crate) fn read(text: &str) -> Message<'_> {
     match serde_json::from_str::<Request<'_>>(text) {
         Ok(request) if is_readable(&request.id) => return Message::Call(request),

@@ -197,12 +197,11 @@ impl Connection {
                 let batch = batch::answer(table, caller, self.subscriptions.ended_by_name(), text.to_owned());
                 self.later(batch.boxed(), place);
             }
-            Some(b'{') => match message::read(text) {
+            Some(_) => match message::read(text) {
                 Message::Call(request) => self.call(&request, place),
                 Message::Notification => {}
                 Message::Refused(id, code) => self.refuse(&id, &RpcError::protocol(code)),
             },
-            Some(_) => self.refuse(&Id::Null, &RpcError::protocol(ErrorCode::ParseError)),
         }
     }
 

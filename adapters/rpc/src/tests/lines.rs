@@ -45,10 +45,16 @@ async fn what_is_not_json_gets_an_error_of_its_own_and_the_connection_goes_on() 
     let serving = Serving::start();
     let mut peer = serving.connect().await;
     let parse_error = protocol_error(Value::Null, -32700, "Parse error");
-    for line in [&b"{"[..], b"nonsense", b"5", b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", b"[1,", b"\"x\""]
+    for line in [&b"{"[..], b"nonsense", b"5 5", b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", b"[1,", b"\"x"]
     {
         peer.line(line).await;
         assert_eq!(peer.next().await, parse_error, "{}", String::from_utf8_lossy(line));
+        peer.still_works().await;
+    }
+    // JSON, and no request.
+    for line in ["5", "-1.5e3", "\"x\"", "null", "true"] {
+        peer.line(line).await;
+        assert_eq!(peer.next().await, protocol_error(Value::Null, -32600, "Invalid request"), "{line}");
         peer.still_works().await;
     }
 }
