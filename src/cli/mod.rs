@@ -15,8 +15,9 @@ mod socket;
 
 use crate::{config::places::Places, demo};
 use clap::{Parser, Subcommand};
-pub(crate) use output::Out;
+pub(crate) use output::{Out, note};
 use std::process::ExitCode;
+use tempfile::TempDir;
 
 /// How a command ended that did not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -98,10 +99,13 @@ pub(crate) fn main() -> ExitCode {
         }
     };
     let mut out = Out::new(owl.json);
+    // Outlives the runtime: what a stopped demo leaves at work still writes in its home until then.
+    let mut home = None;
     let ended = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
-        Ok(runtime) => runtime.block_on(run(owl.command, &mut out)),
+        Ok(runtime) => runtime.block_on(run(owl.command, &mut out, &mut home)),
         Err(error) => Err(Failed::Broken(anyhow::Error::new(error).context("no runtime could be made"))),
     };
+    drop(home);
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(failed) => {
@@ -111,11 +115,11 @@ pub(crate) fn main() -> ExitCode {
     }
 }
 
-async fn run(command: Command, out: &mut Out) -> Result<(), Failed> {
+async fn run(command: Command, out: &mut Out, home: &mut Option<TempDir>) -> Result<(), Failed> {
     // Completions need no place at all; everything else does.
     let places = || Places::from_environment().map_err(|error| Failed::Usage(format!("{error:#}")));
     match command {
-        Command::Demo(demo) => demo::run(&demo, out).await,
+        Command::Demo(demo) => demo::run(&demo, out, home).await,
         Command::Daemon(command) => daemon::run(command, places()?, out).await,
         Command::Project(command) => project::run(command, &places()?, out).await,
         Command::Provider(command) => provider::run(command, &places()?, out).await,

@@ -5,7 +5,7 @@ mod repository;
 mod stage;
 
 use crate::{
-    cli::{Failed, Out},
+    cli::{Failed, Out, note},
     config::{
         daemon::{Config, LogLevel},
         places::Places,
@@ -16,6 +16,9 @@ use anyhow::Context as _;
 use clap::Args;
 use serde_json::json;
 use stage::Stage;
+use std::os::unix::fs::PermissionsExt as _;
+use tempfile::TempDir;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
@@ -24,21 +27,56 @@ pub(crate) struct Demo {
     keep: bool,
 }
 
-/// Shows the conversation.
-pub(crate) async fn run(demo: &Demo, out: &mut Out) -> Result<(), Failed> {
-    let home = tempfile::Builder::new().prefix("owl-demo-").tempdir();
+/// Shows the conversation. Its home is the caller's, to be dropped when nothing of this can write there any more.
+pub(crate) async fn run(demo: &Demo, out: &mut Out, kept: &mut Option<TempDir>) -> Result<(), Failed> {
+    // Before anything is made that would be left behind.
+    let mut stopped = Stopped::new().map_err(Failed::Broken)?;
+    let private = std::fs::Permissions::from_mode(0o700);
+    let home = tempfile::Builder::new().prefix("owl-demo-").permissions(private).tempdir();
     let mut home = home.context("no temporary directory could be made").map_err(Failed::Broken)?;
     home.disable_cleanup(demo.keep);
+    let home = kept.insert(home);
     let places = Places::below(home.path());
     telemetry::start(LogLevel::Error);
     let daemon = Running::start(&Config::default(), places.clone()).await?;
-    let shown = show(&places, home.path(), out).await;
-    daemon.stop().await;
+    let shown = tokio::select! {
+        shown = show(&places, home.path(), out) => shown,
+        () = stopped.told() => Err(Failed::Refused("the demo was stopped before its end".into())),
+    };
+    tokio::select! {
+        () = daemon.stop() => {}
+        // A second signal means: now.
+        () = stopped.told() => {}
+    }
+    if shown.is_err() && demo.keep {
+        note(&format!("The home of this demo is kept at {}.", home.path().display()));
+    }
     shown?;
     if demo.keep {
         stage::say(out, &format!("The home of this demo is kept at {}.", home.path().display()))?;
     }
     Ok(())
+}
+
+/// What ends a demo before its end.
+struct Stopped {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Stopped {
+    fn new() -> anyhow::Result<Self> {
+        let terminate = signal(SignalKind::terminate()).context("SIGTERM cannot be waited for")?;
+        let interrupt = signal(SignalKind::interrupt()).context("SIGINT cannot be waited for")?;
+        Ok(Self { terminate, interrupt })
+    }
+
+    async fn told(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
 }
 
 async fn show(places: &Places, home: &std::path::Path, out: &mut Out) -> Result<(), Failed> {

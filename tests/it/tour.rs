@@ -2,12 +2,12 @@
 
 use crate::support::owl;
 use owl_testkit::{
-    Home, Seen, contract,
+    Home, Running, Seen, contract,
     repo::{Snapshot, TempRepo},
     run_in,
 };
 use serde_json::Value;
-use std::{collections::HashMap, path::PathBuf};
+use std::{collections::HashMap, os::unix::fs::PermissionsExt as _, path::PathBuf};
 
 /// Runs the demo in a directory, with a place of its own for temporary files.
 async fn demo(home: &Home, directory: &std::path::Path, args: &[&str]) -> owl_testkit::Output {
@@ -86,6 +86,21 @@ async fn the_demo_leaves_the_repository_as_it_was_and_its_home_is_gone() {
 }
 
 #[tokio::test]
+async fn a_demo_that_is_stopped_leaves_nothing_either() {
+    let home = Home::new();
+    let temporary = home.path().join("tmp");
+    std::fs::create_dir_all(&temporary).unwrap();
+    let mut environment: Vec<(&'static str, PathBuf)> = home.environment();
+    environment.push(("TMPDIR", temporary.clone()));
+    let mut demo = Running::start(owl().as_ref(), &["demo"], &environment);
+    while demo.line().await.unwrap().is_empty() {}
+    assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 1);
+    demo.terminate();
+    assert_eq!(demo.ended().await, Some(1));
+    assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0, "the home is gone");
+}
+
+#[tokio::test]
 async fn a_demo_that_is_kept_says_where_and_outside_a_repository_it_makes_one() {
     let home = Home::new();
     let nowhere = home.path().join("nowhere");
@@ -96,5 +111,7 @@ async fn a_demo_that_is_kept_says_where_and_outside_a_repository_it_makes_one() 
     assert_eq!(kept.len(), 1);
     assert!(output.stdout.contains(kept[0].to_str().unwrap()), "{}", output.stdout.lines().last().unwrap());
     assert!(kept[0].join("data/owl.db").exists());
+    let mode = std::fs::metadata(&kept[0]).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700, "keys and answers may lie in it");
     assert!(output.stdout.contains("Say hello"), "the small repository's one commit");
 }

@@ -44,6 +44,15 @@ impl Running {
         timeout(PATIENCE, self.lines.next_line()).await.unwrap().unwrap()
     }
 
+    /// Asks it to stop.
+    ///
+    /// # Panics
+    /// When it has ended.
+    pub fn terminate(&self) {
+        let pid = nix::unistd::Pid::from_raw(i32::try_from(self.child.id().unwrap()).unwrap());
+        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
+    }
+
     /// Waits for its end and returns its exit code; none when a signal ended it.
     ///
     /// # Panics
