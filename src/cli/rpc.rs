@@ -29,6 +29,16 @@ pub(super) async fn run(command: Rpc, places: &Places, out: &mut Out) -> Result<
             .filter(Value::is_object)
             .ok_or_else(|| Failed::Usage("the parameters must be one JSON object".into()))?,
     };
+    // By its name, which says so in every version of the API: nobody has to be asked.
+    let is_subscription = command.method.ends_with(".subscribe");
+    if command.follow != is_subscription {
+        let method = &command.method;
+        return Err(Failed::Usage(if command.follow {
+            format!("{method} is no subscription; --follow is for chat.subscribe, events.subscribe and runs.subscribe")
+        } else {
+            format!("{method} is a subscription and ends with this command; give --follow to print its events")
+        }));
+    }
     if command.follow {
         return follow(places, &command.method, params, out).await;
     }

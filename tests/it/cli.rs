@@ -156,6 +156,23 @@ async fn a_project_file_with_nearly_the_right_name_is_named_as_not_read() {
     );
 }
 
+#[tokio::test]
+async fn only_what_can_be_followed_is_followed_and_only_so() {
+    let home = Home::new();
+    let document = std::fs::read_to_string(crate::support::source("schemas/openrpc.json")).unwrap();
+    let document: Value = serde_json::from_str(&document).unwrap();
+    let methods = document["methods"].as_array().unwrap();
+    let refused = run(owl(), &["rpc", "system.info", "--follow"], &home).await;
+    assert_eq!(refused.code, Some(2));
+    for method in methods.iter().filter(|method| !method["x-notification"].is_null()) {
+        let name = method["name"].as_str().unwrap();
+        assert!(refused.stderr.contains(name), "{}", refused.stderr);
+        let alone = run(owl(), &["rpc", name, "{}"], &home).await;
+        assert_eq!(alone.code, Some(2), "{name}");
+        assert!(alone.stdout.is_empty() && alone.stderr.contains("--follow"), "{}", alone.stderr);
+    }
+}
+
 /// What `owl` prints about a daemon that answers its calls in this order.
 async fn of_a_daemon_that_answers(args: &[&str], answers: Vec<Value>) -> Output {
     let home = Home::new();
