@@ -1,6 +1,10 @@
 //! `owl daemon`: runs it, or asks how it is.
 
-use super::{Failed, Out, output::text, socket};
+use super::{
+    Failed, Out,
+    output::{counted, text},
+    socket,
+};
 use crate::{config::places::Places, daemon::lifecycle};
 use clap::Subcommand;
 use serde_json::{Value, json};
@@ -31,6 +35,7 @@ pub(super) async fn run(command: Daemon, places: Places, out: &mut Out) -> Resul
 }
 
 fn told(status: &Value) -> String {
+    let number = |member: &str, noun: &str| counted(status["health"][member].as_u64().unwrap_or(0), noun);
     let mut lines = vec![
         format!(
             "owl {} (api {}), pid {}",
@@ -42,10 +47,11 @@ fn told(status: &Value) -> String {
         format!("database     {} ({})", text(status, "info.paths.database"), text(status, "health.database")),
         format!("confinement  {}", text(status, "info.confinement.kind")),
         format!(
-            "at work      {} turns, {} waiting for a person, {} commands",
-            text(status, "health.turns_running"),
+            "at work      {}, {} waiting for a person, {}, {}",
+            number("turns_running", "turn"),
             text(status, "health.turns_waiting"),
-            text(status, "health.commands_running")
+            number("commands_running", "command"),
+            number("runs_active", "Run")
         ),
     ];
     let own = env!("CARGO_PKG_VERSION");

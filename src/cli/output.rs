@@ -84,6 +84,12 @@ pub(crate) fn text(value: &Value, member: &str) -> String {
     }
 }
 
+/// Says how many there are.
+pub(crate) fn counted(number: u64, noun: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{ending}")
+}
+
 /// Returns the `items` of a list's answer.
 pub(crate) fn items(value: &Value) -> Vec<Value> {
     value.get("items").and_then(Value::as_array).cloned().unwrap_or_default()
@@ -92,6 +98,11 @@ pub(crate) fn items(value: &Value) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_is_told_as_one() {
+        assert_eq!([0, 1, 2].map(|number| counted(number, "turn")), ["0 turns", "1 turn", "2 turns"]);
+    }
 
     #[test]
     fn columns_line_up_and_show_what_would_not_print() {

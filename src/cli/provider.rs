@@ -3,7 +3,7 @@
 
 use super::{
     Failed, Out,
-    output::{columns, items, text},
+    output::{columns, counted, items, text},
     socket,
 };
 use crate::config::places::Places;
@@ -83,7 +83,7 @@ pub(super) async fn run(command: Provider, places: &Places, out: &mut Out) -> Re
                 return Err(Failed::Refused(text(&tested, "message")));
             }
             out.answer(&tested, |t| {
-                let models = t["models"].as_u64().map(|n| format!(", {n} models")).unwrap_or_default();
+                let models = t["models"].as_u64().map(|n| format!(", {}", counted(n, "model"))).unwrap_or_default();
                 format!("{provider} answers ({} ms{models})", text(t, "duration_ms"))
             })?;
             if ok { Ok(()) } else { Err(Failed::Refused(text(&tested, "message"))) }

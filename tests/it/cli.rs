@@ -194,10 +194,11 @@ async fn of_a_daemon_that_answers(args: &[&str], answers: Vec<Value>) -> Output 
 #[tokio::test]
 async fn a_daemon_of_another_version_is_understood_and_named() {
     let info = |version: &str| json!({ "version": version, "api": "1.7", "pid": 7, "of_tomorrow": { "a": [1] } });
-    let health = json!({ "ok": true, "database": "ok", "of_tomorrow": 1 });
+    let health = json!({ "ok": true, "database": "ok", "of_tomorrow": 1, "turns_running": 2, "runs_active": 1 });
     let status = of_a_daemon_that_answers(&["daemon", "status"], vec![info("9.9.9"), health.clone()]).await;
     assert_eq!(status.code, Some(0), "{}", status.stderr);
     assert!(status.stdout.contains("owl 9.9.9 (api 1.7), pid 7"), "{}", status.stdout);
+    assert!(status.stdout.contains("2 turns, - waiting for a person, 0 commands, 1 Run\n"), "{}", status.stdout);
     let note = format!("this is owl {}, and the daemon is another version: restart it", env!("CARGO_PKG_VERSION"));
     assert!(status.stdout.contains(&note), "{}", status.stdout);
     let status = of_a_daemon_that_answers(&["daemon", "status"], vec![info(env!("CARGO_PKG_VERSION")), health]).await;
