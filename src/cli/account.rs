@@ -94,7 +94,7 @@ pub(super) async fn run(command: Account, places: &Places, out: &mut Out) -> Res
             let found = socket::one(places, "accounts.permissions", json!({ "account": name })).await?;
             let unreadable = !found["error"].is_null();
             out.answer(&found, permissions)?;
-            if unreadable { Err(Failed::Refused("the coding tool would ignore this file".into())) } else { Ok(()) }
+            if unreadable { Err(Failed::Told("the coding tool would ignore this file".into())) } else { Ok(()) }
         }
         Account::Remove { name } => {
             let removed = socket::one(places, "accounts.remove", json!({ "account": name })).await?;

@@ -29,7 +29,7 @@ pub(super) async fn run(command: Daemon, places: Places, out: &mut Out) -> Resul
             if health["ok"].as_bool() == Some(true) {
                 return Ok(());
             }
-            Err(Failed::Refused(text(&health, "message")))
+            Err(Failed::Told(text(&health, "message")))
         }
     }
 }

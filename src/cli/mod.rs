@@ -25,6 +25,9 @@ pub(crate) enum Failed {
     /// It was refused, or something broke.
     #[error("{0}")]
     Refused(String),
+    /// It was refused, and with `--json` standard output has been told what there is to tell.
+    #[error("{0}")]
+    Told(String),
     /// It was used wrongly.
     #[error("{0}")]
     Usage(String),
@@ -39,7 +42,7 @@ pub(crate) enum Failed {
 impl Failed {
     fn code(&self) -> ExitCode {
         match self {
-            Self::Refused(_) | Self::Broken(_) => ExitCode::from(1),
+            Self::Refused(_) | Self::Told(_) | Self::Broken(_) => ExitCode::from(1),
             Self::Usage(_) => ExitCode::from(2),
             Self::NoDaemon(_) => ExitCode::from(3),
         }

@@ -43,7 +43,8 @@ impl Out {
     /// so that a script has one place to look.
     pub(crate) fn failed(&mut self, failed: &Failed) {
         let message = failed.to_string();
-        if self.json && self.line(&json!({ "error": message }).to_string()).is_err() {
+        let is_told = matches!(failed, Failed::Told(_));
+        if self.json && !is_told && self.line(&json!({ "error": message }).to_string()).is_err() {
             return;
         }
         let mut stderr = io::stderr().lock();

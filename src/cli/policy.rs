@@ -40,7 +40,7 @@ pub(super) async fn run(policy: Policy, places: &Places, out: &mut Out) -> Resul
             let denied = verdict["verdict"].as_str() == Some("denied");
             out.answer(&verdict, explained)?;
             // A denial is an answer to the question; the exit code says which, for scripts.
-            if denied { Err(Failed::Refused("the gate denies this line".into())) } else { Ok(()) }
+            if denied { Err(Failed::Told("the gate denies this line".into())) } else { Ok(()) }
         }
     }
 }

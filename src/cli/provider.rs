@@ -86,7 +86,7 @@ pub(super) async fn run(command: Provider, places: &Places, out: &mut Out) -> Re
                 let models = t["models"].as_u64().map(|n| format!(", {}", counted(n, "model"))).unwrap_or_default();
                 format!("{provider} answers ({} ms{models})", text(t, "duration_ms"))
             })?;
-            if ok { Ok(()) } else { Err(Failed::Refused(text(&tested, "message"))) }
+            if ok { Ok(()) } else { Err(Failed::Told(text(&tested, "message"))) }
         }
         Provider::Remove { provider } => {
             let removed = socket::one(places, "providers.remove", json!({ "provider": provider })).await?;

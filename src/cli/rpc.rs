@@ -42,8 +42,29 @@ pub(super) async fn run(command: Rpc, places: &Places, out: &mut Out) -> Result<
     if command.follow {
         return follow(places, &command.method, params, out).await;
     }
-    let answer = socket::one(places, &command.method, params).await?;
-    out.line(&answer.to_string())
+    let client = socket::connect(places).await?;
+    match client.call(&command.method, params).await {
+        Ok(answer) => out.line(&answer.to_string()),
+        Err(error) => Err(refused(&command.method, &error, out)),
+    }
+}
+
+/// Says why a call was refused: with `--json` by the whole error object, else in words, with what would have been right.
+fn refused(method: &str, error: &ClientError, out: &mut Out) -> Failed {
+    let ClientError::Rpc(refusal) = error else { return socket::failed(error) };
+    let mut message = socket::told(method, refusal);
+    if let Some(expected) = refusal.data.as_ref().and_then(|data| data["expected"].as_str())
+        && !message.contains(expected)
+    {
+        message = format!("{message}; expected is {expected}");
+    }
+    if !out.is_json() {
+        return Failed::Refused(message);
+    }
+    match out.line(&json!({ "code": refusal.code, "message": refusal.message, "data": refusal.data }).to_string()) {
+        Ok(()) => Failed::Told(message),
+        Err(failed) => failed,
+    }
 }
 
 /// Prints events as they come. A connection that ends is made again, and the subscription resumes behind the last event
@@ -60,7 +81,7 @@ async fn follow(places: &Places, method: &str, mut params: Value, out: &mut Out)
                 client = again(places).await?;
                 continue;
             }
-            Err(error) => return Err(socket::failed(&error)),
+            Err(error) => return Err(refused(method, &error, out)),
         };
         has_begun = true;
         while let Some(event) = events.next().await {

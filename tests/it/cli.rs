@@ -157,6 +157,38 @@ async fn a_project_file_with_nearly_the_right_name_is_named_as_not_read() {
 }
 
 #[tokio::test]
+async fn a_refusal_of_a_call_is_told_whole_and_once() {
+    let world = World::new().await;
+    let call = ["rpc", "consent.answer", r#"{"proposal_id":"p_1","decision":"maybe"}"#];
+    let plain = run(owl(), &call, &world.home).await;
+    assert_eq!(plain.code, Some(1));
+    assert!(plain.stdout.is_empty() && plain.stderr.contains("must be `allow` or `deny`"), "{}", plain.stderr);
+    let unknown = run(owl(), &["rpc", "projects.get", r#"{"name":"app"}"#], &world.home).await;
+    assert!(unknown.stderr.contains("unknown parameter `name`; expected is one of project"), "{}", unknown.stderr);
+
+    let json: Vec<&str> = call.into_iter().chain(["--json"]).collect();
+    let refused = run(owl(), &json, &world.home).await;
+    assert_eq!(refused.code, Some(1));
+    let error: Value = serde_json::from_str(&refused.stdout).unwrap();
+    assert_eq!((&error["code"], &error["data"]["field"]), (&json!(-32602), &json!("decision")));
+    assert!(error["message"].is_string());
+
+    let unknown = run(owl(), &["rpc", "no.such"], &world.home).await;
+    assert!(unknown.stderr.contains("no.such") && unknown.stderr.contains("rpc.discover"), "{}", unknown.stderr);
+
+    let workdir = world.workdir();
+    let denied = run(owl(), &["--json", "policy", "explain", "git push", "--in", &workdir], &world.home).await;
+    assert_eq!(denied.code, Some(1));
+    let verdict: Value = serde_json::from_str(&denied.stdout).unwrap();
+    assert_eq!(verdict["verdict"], "denied");
+
+    let elsewhere = run(owl(), &["policy", "explain", "git log", "--in", "/"], &world.home).await;
+    assert_eq!(elsewhere.code, Some(1));
+    assert!(elsewhere.stderr.contains("owl project add PATH"), "{}", elsewhere.stderr);
+    assert!(elsewhere.stderr.contains(&format!("{workdir} (app)")), "{}", elsewhere.stderr);
+}
+
+#[tokio::test]
 async fn only_what_can_be_followed_is_followed_and_only_so() {
     let home = Home::new();
     let document = std::fs::read_to_string(crate::support::source("schemas/openrpc.json")).unwrap();
