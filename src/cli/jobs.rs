@@ -2,7 +2,7 @@
 
 use super::{
     Failed, Out,
-    output::{columns, items, text},
+    output::{columns, counted, items, text},
     socket,
 };
 use crate::config::places::Places;
@@ -125,7 +125,8 @@ pub(super) async fn run(command: Jobs, places: &Places, out: &mut Out) -> Result
         Jobs::Drop { job, discard } => {
             let dropped = socket::call(&client, "jobs.drop", json!({ "job_id": job, "discard": discard })).await?;
             out.answer(&dropped, |j| {
-                let lost = format!("{} files, {} commits", text(j, "discarded.files"), text(j, "discarded.commits"));
+                let number = |name: &str| j["discarded"][name].as_u64().unwrap_or_default();
+                let lost = format!("{}, {}", counted(number("files"), "file"), counted(number("commits"), "commit"));
                 format!("{}'s worktree and branch are removed ({lost} discarded)", text(j, "id"))
             })
         }
@@ -167,15 +168,12 @@ fn shown(job: &Value) -> String {
     if let Some(worktree) = job["worktree"].as_str() {
         lines.push(format!("worktree  {worktree}"));
     }
-    if let Some(changes) = job["changes"].as_object() {
-        let number = |name: &str| changes.get(name).map(Value::to_string).unwrap_or_default();
-        lines.push(format!(
-            "changes   {} files, +{} -{}, {} commits",
-            number("files"),
-            number("insertions"),
-            number("deletions"),
-            number("commits")
-        ));
+    let changes = &job["changes"];
+    if !changes.is_null() {
+        let number = |name: &str| changes[name].as_u64().unwrap_or_default();
+        let (files, commits) = (counted(number("files"), "file"), counted(number("commits"), "commit"));
+        let (insertions, deletions) = (number("insertions"), number("deletions"));
+        lines.push(format!("changes   {files}, +{insertions} -{deletions}, {commits}"));
     }
     for run in job["runs"].as_array().into_iter().flatten() {
         lines.push(String::new());

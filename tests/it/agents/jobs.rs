@@ -86,7 +86,7 @@ async fn work_that_would_be_lost_is_dropped_only_with_discard() {
     let refused = bench.owl(&["jobs", "drop", id]).await;
     assert_eq!(refused.code, Some(1));
     let dropped = bench.owl(&["jobs", "drop", id, "--discard"]).await;
-    assert!(dropped.stdout.contains("(1 files, 0 commits discarded)"), "{} {}", dropped.stdout, dropped.stderr);
+    assert!(dropped.stdout.contains("(1 file, 0 commits discarded)"), "{} {}", dropped.stdout, dropped.stderr);
     assert!(!worktree.exists());
     assert_eq!(bench.repo.git(["branch", "--list", "owl/job-1"]), "");
     let job = bench.client.ok("jobs.get", json!({ "job_id": id })).await;

@@ -28,6 +28,7 @@ use std::{
     sync::{Arc, atomic::AtomicU64},
     time::Duration,
 };
+use tokio::sync::Mutex as AsyncMutex;
 
 /// How long it may take to write a worktree's files, or to read them all: a big repository on a slow disk.
 const FILES: Duration = Duration::from_secs(10 * 60);
@@ -38,13 +39,15 @@ pub struct GitJobs {
     repositories: Arc<GitRepositories>,
     worktrees: AbsPath,
     surveys: AtomicU64,
+    /// Held while git writes down a worktree: another git that lists them then stops at an entry that is half there.
+    entries: AsyncMutex<()>,
 }
 
 impl GitJobs {
     /// Takes the directory of Owl's own in which worktrees are made, resolved.
     pub fn new(repositories: Arc<GitRepositories>, worktrees: AbsPath) -> Self {
         survey::tidy(&repositories.state);
-        Self { repositories, worktrees, surveys: AtomicU64::default() }
+        Self { repositories, worktrees, surveys: AtomicU64::default(), entries: AsyncMutex::default() }
     }
 
     /// Makes branch and worktree; the caller takes away what is left of a failure.
@@ -66,8 +69,10 @@ impl GitJobs {
         let quiet = ["-c", "core.logAllRefUpdates=false"];
         let add = ["worktree", "add", "--no-checkout", "--no-track", "--no-guess-remote", "-b", branch, "--", worktree];
         let words: Vec<&str> = quiet.into_iter().chain(add).chain([tip.as_str()]).collect();
+        let written_down = self.entries.lock().await;
         git.run_as(at, &words, how).await?.succeeded()?;
         let at = self.lead_back(at, project, &place.worktree).await?;
+        drop(written_down);
         let reset: Vec<&str> = quiet.into_iter().chain(["reset", "--quiet", "--hard"]).collect();
         git.run_as(&at, &reset, how).await?.succeeded()?;
         Ok(tip)
@@ -114,6 +119,7 @@ impl GitJobs {
             return Err(RepositoryError::Failed { reason });
         }
         self.let_go(project, branch).await?;
+        let _nothing_is_half_there = self.entries.lock().await;
         let words = ["branch", "--quiet", "-D", "--", branch.as_str()];
         self.repositories.git.run(at, &words).await?.succeeded()?;
         Ok(())
