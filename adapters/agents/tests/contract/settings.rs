@@ -27,7 +27,28 @@ fn forget_note(bench: &Bench) {
 #[tokio::test]
 async fn c9_each_kind_of_file_is_dropped_or_read_as_owl_says() {
     let good = json!({ "allow": DEFAULT_LIST }).to_string();
-    let cases: Vec<(String, Is)> = vec![
+    // What stands beside good lists, and inside of them.
+    let beside = [
+        ("\"model\":5", Is::Dropped),
+        ("\"cleanupPeriodDays\":\"x\"", Is::Dropped),
+        ("\"cleanupPeriodDays\":-1", Is::Dropped),
+        ("\"includeCoAuthoredBy\":\"yes\"", Is::Dropped),
+        ("\"alwaysThinkingEnabled\":\"x\"", Is::Dropped),
+        ("\"statusLine\":5", Is::Dropped),
+        ("\"outputStyle\":5", Is::Dropped),
+        ("\"language\":5", Is::Dropped),
+        ("\"$schema\":5", Is::Dropped),
+        ("\"sandbox\":5", Is::Dropped),
+        ("\"attribution\":5", Is::Dropped),
+        // `"hooks":{"PreToolUse":"x"}` is dropped by 2.1.332 and read by 2.1.197: Owl refuses it for both.
+        ("\"cleanupPeriodDays\":30,\"includeCoAuthoredBy\":false,\"hooks\":{},\"env\":{}", Is::Read),
+    ];
+    let inside = [
+        ("\"additionalDirectories\":[5]", Is::Dropped),
+        ("\"disableBypassPermissionsMode\":\"yes\"", Is::Dropped),
+        ("\"disableBypassPermissionsMode\":\"disable\"", Is::Read),
+    ];
+    let mut cases: Vec<(String, Is)> = vec![
         (String::new(), Is::Dropped),
         (format!("// mine\n{{\"permissions\":{good}}}"), Is::Dropped),
         (format!("{{\"permissions\":{good},}}"), Is::Dropped),
@@ -37,7 +58,6 @@ async fn c9_each_kind_of_file_is_dropped_or_read_as_owl_says() {
         (r#"{"permissions":{"allow":"Write"}}"#.into(), Is::Dropped),
         (r#"{"permissions":{"allow":["Write","Bash(make:*)"],"deny":"x"}}"#.into(), Is::Dropped),
         (r#"{"permissions":{"allow":["Write","Bash(make:*)"],"defaultMode":"yolo"}}"#.into(), Is::Dropped),
-        (format!("{{\"permissions\":{good},\"model\":5}}"), Is::Dropped),
         (format!("\u{feff}{{\"permissions\":{good}}}"), Is::Read),
         (format!("{{\"permissions\":{{\"allow\":[]}},\"permissions\":{good}}}"), Is::Read),
         (format!("{{\"permissions\":{good},\"somethingElse\":{{}}}}"), Is::Read),
@@ -45,6 +65,10 @@ async fn c9_each_kind_of_file_is_dropped_or_read_as_owl_says() {
         ("{}".into(), Is::Empty),
         (r#"{"permissions":{"allow":[]}}"#.into(), Is::Empty),
     ];
+    cases.extend(beside.map(|(more, is)| (format!("{{\"permissions\":{good},{more}}}"), is)));
+    cases.extend(
+        inside.map(|(more, is)| (format!("{{\"permissions\":{{\"allow\":[\"Write\",\"Bash(make:*)\"],{more}}}}}"), is)),
+    );
     for subject in subjects() {
         let bench = Bench::new(&subject).await;
         for (text, is) in &cases {

@@ -122,6 +122,11 @@ impl<'a> Value<'a> {
 }
 
 impl<'a> Object<'a> {
+    /// Returns the names of its members.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.members.iter().map(|(name, _)| name.as_str())
+    }
+
     /// Returns the value of a key, the last one when there are several.
     pub(super) fn get(&self, key: &str) -> Option<Value<'a>> {
         let (_, raw) = self.members.iter().rfind(|(name, _)| name == key)?;
