@@ -4,15 +4,16 @@ use crate::{
     database::Database,
     failure::Failure,
     rows,
-    sql::{self, Columns},
+    sql::{self, Columns, Go},
 };
 use async_trait::async_trait;
 use owl_domain::{
     ids::{ConversationId, ItemId, JobId, Seq, TurnId},
+    limits,
     ports::{EventScope, Events, Standing, StoreError, StoredEvent},
     turn::{About, EventBody},
 };
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Params, params};
 
 /// The columns of an event.
 macro_rules! event_columns {
@@ -72,8 +73,8 @@ impl Events for SqliteEvents {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         self.0
             .read(move |db| match scope {
-                EventScope::All => sql::all(db, AFTER, [seq.0, most], read),
-                EventScope::Conversation(of) => sql::all(db, AFTER_OF, [seq.0, most, of.number()], read),
+                EventScope::All => some(db, AFTER, [seq.0, most]),
+                EventScope::Conversation(of) => some(db, AFTER_OF, [seq.0, most, of.number()]),
             })
             .await
     }
@@ -81,6 +82,18 @@ impl Events for SqliteEvents {
     async fn standing(&self, scope: EventScope) -> Result<Standing, StoreError> {
         self.0.read(move |db| standing(db, &scope)).await
     }
+}
+
+/// Reads rows until they are as large as one subscription may hold: an event may be a command's whole output.
+fn some(db: &Connection, sql: &str, params: impl Params) -> Result<Vec<StoredEvent>, Failure> {
+    let (mut found, mut bytes) = (Vec::new(), 0);
+    sql::each(db, sql, params, |row| {
+        let event = read(row)?;
+        bytes += event.text.len();
+        found.push(event);
+        Ok(if bytes < limits::EVENTS_AHEAD_BYTES { Go::On } else { Go::Stop })
+    })?;
+    Ok(found)
 }
 
 fn read(row: &mut Columns<'_>) -> Result<StoredEvent, Failure> {

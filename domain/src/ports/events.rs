@@ -20,7 +20,8 @@ pub trait Events: Send + Sync {
     /// Returns once the newest committed event is beyond that number.
     async fn newer_than(&self, seq: Seq) -> Seq;
 
-    /// Returns at most `most` events beyond a number, ascending.
+    /// Returns at most `most` events beyond a number, ascending, and fewer where they are large
+    /// ([`EVENTS_AHEAD_BYTES`](crate::limits::EVENTS_AHEAD_BYTES)); none only when there is none.
     ///
     /// # Errors
     /// [`StoreError`].

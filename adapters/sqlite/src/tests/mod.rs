@@ -179,7 +179,13 @@ impl Owl {
 
     /// The events after a number, decoded.
     pub(crate) async fn events_after(&self, seq: Seq) -> Vec<Event> {
-        let stored = self.store.events().after(seq, EventScope::All, 100_000).await.unwrap();
+        let (mut stored, mut last) = (Vec::new(), seq);
+        loop {
+            let more = self.store.events().after(last, EventScope::All, 1_000).await.unwrap();
+            let Some(newest) = more.last() else { break };
+            last = newest.seq;
+            stored.extend(more);
+        }
         let written = self.events.written.lock().unwrap();
         stored.iter().map(|event| written.get(&event.text).unwrap().clone()).collect()
     }

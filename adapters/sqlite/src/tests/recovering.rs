@@ -3,6 +3,7 @@
 use super::*;
 use owl_domain::{
     conversation::{ItemBody, Part},
+    limits,
     turn::{CallProgress, Step, TurnState},
 };
 use proptest::{prelude::*, test_runner::Config};
@@ -323,4 +324,21 @@ proptest! {
             played.check().await;
         });
     }
+}
+
+#[tokio::test]
+async fn large_events_are_read_a_few_at_a_time_and_none_is_left_out() {
+    let owl = Owl::new();
+    let conversation = owl.conversation().await;
+    for _ in 0..6 {
+        let begun = owl.begin(conversation, &"x".repeat(100_000)).await;
+        owl.close(begun.turn, Ending::EndTurn).await;
+    }
+    let some = owl.store.events().after(Seq(0), EventScope::All, 1_000).await.unwrap();
+    let bytes: usize = some.iter().map(|event| event.text.len()).sum();
+    let last = some.last().unwrap().text.len();
+    assert!(bytes >= limits::EVENTS_AHEAD_BYTES && bytes - last < limits::EVENTS_AHEAD_BYTES, "{bytes}");
+    let all = owl.events_after(Seq(0)).await;
+    assert!(all.len() > some.len());
+    assert!(all.is_sorted_by_key(|event| event.seq) && all.last().unwrap().seq == owl.newest());
 }
