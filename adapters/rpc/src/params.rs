@@ -3,12 +3,13 @@
 
 use crate::error::{INVALID_PARAMS, RpcError};
 use owl_domain::text::TextError;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{
-    Deserialize, Deserializer,
-    de::{DeserializeOwned, MapAccess, Visitor},
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{DeserializeOwned, IntoDeserializer, MapAccess, Visitor},
 };
 use serde_json::{json, value::RawValue};
-use std::fmt;
+use std::{borrow::Cow, fmt, marker::PhantomData};
 
 /// What is wrong with a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +78,56 @@ pub(crate) fn nullable<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     Option::<T>::deserialize(input).map(Some)
 }
 
+/// A parameter that is one of a closed list of names. Read as a string and as nothing else: of its own accord serde
+/// takes an object with the name as its only member for the name, too, and `{"allow": null}` is no decision (D8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Name<T>(pub(crate) T);
+
+/// What stands in an error of serde where a name was expected; the names themselves are looked up then.
+const A_NAME: &str = "a name";
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Name<T> {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct Text<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Text<T> {
+            type Value = Name<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(A_NAME)
+            }
+
+            fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Name<T>, E> {
+                T::deserialize(name.into_deserializer()).map(Name)
+            }
+        }
+        input.deserialize_str(Text(PhantomData))
+    }
+}
+
+impl<T: Serialize> Serialize for Name<T> {
+    fn serialize<S: Serializer>(&self, output: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(output)
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Name<T> {
+    fn inline_schema() -> bool {
+        T::inline_schema()
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn schema_id() -> Cow<'static, str> {
+        T::schema_id()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+}
+
 /// Reads the parameters of a call. Left out or null means none at all; a list is refused.
 ///
 /// # Errors
@@ -139,8 +190,7 @@ fn first_wrong<P: DeserializeOwned>(names: &[&str], members: &[(String, Box<RawV
         Err(error) => {
             let mut path = error.path().to_string();
             let (reason, inner, expected) = match classify(error.inner()) {
-                // Of a name out of a list serde_json says no more when something else stands in its place.
-                (Reason::Value, None, Some(of)) if of == "value" => (Reason::Type, None, names_at::<P>(&text, &path)),
+                (Reason::Type, None, Some(of)) if of == A_NAME => (Reason::Type, None, names_at::<P>(&text, &path)),
                 told => told,
             };
             if let Some(inner) = inner

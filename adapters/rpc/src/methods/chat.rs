@@ -8,7 +8,7 @@ use crate::{
     caller::Caller,
     cursor::ChatFeed,
     error::{self, RpcError},
-    params::{checked, within},
+    params::{Name, checked, within},
     table::{Feed, Table},
     wire::{Cancelled, ChatEvent, Proposal, Sent, Turn, Waited, ids, millis},
 };
@@ -35,7 +35,7 @@ struct SendParams {
     /// Which model is asked; the Conversation's when left out.
     model: Option<ModelParam>,
     /// What becomes of a command that would have to be asked about; `ask` when left out.
-    on_consent: Option<OnConsentParam>,
+    on_consent: Option<Name<OnConsentParam>>,
     /// The client's own name for this call.
     #[serde(skip_serializing)]
     client_key: Option<String>,
@@ -63,7 +63,7 @@ struct WaitParams {
     /// The Turn.
     turn_id: String,
     /// Until it is finished or a person is needed (`attention`), or only until it is finished.
-    until: Option<UntilParam>,
+    until: Option<Name<UntilParam>>,
     /// 0 to 600000, 60000 when left out.
     timeout_ms: Option<i64>,
 }
@@ -125,7 +125,7 @@ async fn send(api: Arc<Api>, caller: Arc<Caller>, given: SendParams) -> Result<S
     let once = fields::once(given.client_key.as_deref(), &given)?;
     let text = checked("text", Question::new(given.text))?;
     let model = given.model.map(fields::model).transpose()?;
-    let on_consent = match given.on_consent {
+    let on_consent = match given.on_consent.map(|name| name.0) {
         None | Some(OnConsentParam::Ask) => OnConsent::Ask,
         Some(OnConsentParam::Deny) => OnConsent::Deny,
     };
@@ -158,7 +158,7 @@ async fn wait(api: Arc<Api>, caller: Arc<Caller>, given: WaitParams) -> Result<W
     let most = i64::try_from(millis(limits::WAIT)).unwrap_or(i64::MAX);
     let timeout = within("timeout_ms", given.timeout_ms.unwrap_or(WAIT_DEFAULT_MS), 0, most)?;
     let deadline = Instant::now() + Duration::from_millis(timeout.unsigned_abs());
-    let until = given.until.unwrap_or(UntilParam::Attention);
+    let until = given.until.map_or(UntilParam::Attention, |name| name.0);
     let turn = fields::id("turn", &given.turn_id)?;
     loop {
         // Taken before looking: what comes in between is beyond this number.

@@ -4,7 +4,7 @@ use super::{Api, fields};
 use crate::{
     caller::Caller,
     error::{self, RpcError},
-    params::{Reason, checked, invalid},
+    params::{Name, Reason, checked, invalid},
     table::Table,
     wire::{Answered, Grant, Listed, PageOf, Proposal},
 };
@@ -25,7 +25,7 @@ struct ListParams {
     /// Those of one Conversation.
     conversation_id: Option<String>,
     /// In which state; `pending` when left out.
-    state: Option<StateParam>,
+    state: Option<Name<StateParam>>,
     /// 1 to 200, 50 when left out.
     limit: Option<i64>,
     /// Where the page before ended.
@@ -56,9 +56,9 @@ struct AnswerParams {
     /// To which Proposal.
     proposal_id: String,
     /// What is said.
-    decision: DecisionParam,
+    decision: Name<DecisionParam>,
     /// With `allow`: later ones like it in this Conversation need no answer.
-    remember: Option<RememberParam>,
+    remember: Option<Name<RememberParam>>,
     /// The digest that was shown.
     digest: Option<String>,
     /// With `deny`: why; the model is told.
@@ -145,7 +145,7 @@ pub(super) fn add(table: &mut Table, api: &Arc<Api>) {
 }
 
 async fn list(api: Arc<Api>, given: ListParams) -> Result<PageOf<Proposal>, RpcError> {
-    let state = match given.state {
+    let state = match given.state.map(|state| state.0) {
         None | Some(StateParam::Pending) => ProposalState::Pending,
         Some(StateParam::Allowed) => ProposalState::Decided(Outcome::Allowed),
         Some(StateParam::Denied) => ProposalState::Decided(Outcome::Denied),
@@ -160,7 +160,7 @@ async fn list(api: Arc<Api>, given: ListParams) -> Result<PageOf<Proposal>, RpcE
 }
 
 async fn answer(api: Arc<Api>, caller: Arc<Caller>, given: AnswerParams) -> Result<Answered, RpcError> {
-    let verdict = match (given.decision, given.remember, given.reason) {
+    let verdict = match (given.decision.0, given.remember.map(|remember| remember.0), given.reason) {
         (DecisionParam::Allow, None, None) => Said::AllowOnce,
         (DecisionParam::Allow, Some(RememberParam::Conversation), None) => Said::AllowForConversation,
         (DecisionParam::Deny, None, None) => Said::Deny(None),

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     error::{self, RpcError},
-    params::{Reason, checked, invalid, nullable},
+    params::{Name, Reason, checked, invalid, nullable},
     table::Table,
     wire::{
         Conversation, ConversationView, CreatedConversation, DeletedConversation, Found, Item, ItemsPage, PageOf,
@@ -45,7 +45,7 @@ struct ListParams {
     /// Exactly the archived ones, or exactly the others.
     archived: Option<bool>,
     /// Those in one state.
-    state: Option<StateParam>,
+    state: Option<Name<StateParam>>,
     /// 1 to 200, 50 when left out.
     limit: Option<i64>,
     /// Where the page before ended.
@@ -193,7 +193,7 @@ async fn create(api: Arc<Api>, given: CreateParams) -> Result<CreatedConversatio
 
 async fn list(api: Arc<Api>, given: ListParams) -> Result<PageOf<Conversation>, RpcError> {
     let project = api.registered(given.project.as_deref()).await?;
-    let state = given.state.map(|state| match state {
+    let state = given.state.map(|Name(state)| match state {
         StateParam::Idle => ConversationState::Idle,
         StateParam::Running => ConversationState::Running,
         StateParam::AwaitingConsent => ConversationState::AwaitingConsent,

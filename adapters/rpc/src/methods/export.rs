@@ -4,6 +4,7 @@
 use super::{Api, fields};
 use crate::{
     error::{self, RpcError},
+    params::Name,
     table::Table,
     wire::{Conversation, Exported, Item},
 };
@@ -27,7 +28,7 @@ struct ExportParams {
     /// The Conversation.
     conversation_id: String,
     /// `json`: one object with `conversation` and `items`; `markdown`: for people.
-    format: FormatParam,
+    format: Name<FormatParam>,
     /// `next_after` of the piece before; the first piece when left out.
     after_seq: Option<i64>,
 }
@@ -47,7 +48,7 @@ async fn exported(api: Arc<Api>, given: ExportParams) -> Result<Exported, RpcErr
     let window = Window::After(after.unwrap_or(Seq(0)));
     let page = api.conversations.items(id, window, limits::PAGE_ITEMS).await?.ok_or_else(not_found)?;
     let mut text = String::new();
-    match given.format {
+    match given.format.0 {
         FormatParam::Markdown => {
             if after.is_none() {
                 text.push_str(&export::heading(&conversation));

@@ -3,7 +3,7 @@
 use crate::{
     error::RpcError,
     methods::Api,
-    params::{Reason, checked, invalid, within},
+    params::{Name, Reason, checked, invalid, within},
 };
 use owl_domain::{
     conversation::Page,
@@ -45,7 +45,7 @@ impl From<ProviderName> for Provider {
 #[serde(deny_unknown_fields)]
 pub(super) struct ModelParam {
     /// Whose.
-    pub(super) provider: ProviderName,
+    pub(super) provider: Name<ProviderName>,
     /// Which: 1 to 200 printable ASCII characters without blanks.
     pub(super) id: String,
 }
@@ -54,7 +54,7 @@ pub(super) struct ModelParam {
 #[derive(Deserialize)]
 #[serde(remote = "ModelParam", deny_unknown_fields)]
 struct ModelMembers {
-    provider: ProviderName,
+    provider: Name<ProviderName>,
     id: String,
 }
 
@@ -77,7 +77,7 @@ impl<'de> Deserialize<'de> for ModelParam {
 }
 
 pub(super) fn model(model: ModelParam) -> Result<ModelRef, RpcError> {
-    Ok(ModelRef { provider: model.provider.into(), id: checked("model.id", ModelId::new(model.id))? })
+    Ok(ModelRef { provider: model.provider.0.into(), id: checked("model.id", ModelId::new(model.id))? })
 }
 
 /// Reads an id; one that names nothing is not found, whatever is wrong with it.

@@ -3,7 +3,7 @@
 use super::{Api, fields};
 use crate::{
     error::{self, RpcError},
-    params::checked,
+    params::{Name, checked},
     table::Table,
     wire::{AcceptedJob, CreatedJob, Diff, Discarded, DroppedJob, Job, JobView, PageOf, Run, StartedJob},
 };
@@ -39,7 +39,7 @@ struct ListParams {
     /// Those of one Project.
     project: Option<String>,
     /// Those in one state.
-    state: Option<StateParam>,
+    state: Option<Name<StateParam>>,
     /// 1 to 200, 50 when left out.
     limit: Option<i64>,
     /// Where the page before ended.
@@ -176,7 +176,7 @@ async fn create(api: Arc<Api>, given: CreateParams) -> Result<CreatedJob, RpcErr
 
 async fn list(api: Arc<Api>, given: ListParams) -> Result<PageOf<Job>, RpcError> {
     let project = api.registered(given.project.as_deref()).await?;
-    let filter = JobFilter { project, state: given.state.map(JobState::from) };
+    let filter = JobFilter { project, state: given.state.map(|Name(state)| state.into()) };
     let page = fields::page(given.limit, given.cursor)?;
     Ok(PageOf::of(api.jobs.list(filter, page).await?, |job| Job::from(&job)))
 }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     error::{self, RpcError},
-    params::{Reason, checked, invalid, nullable},
+    params::{Name, Reason, checked, invalid, nullable},
     table::{NoParams, Table},
     wire::{Listed, Model, ModelPage, ModelSource, Provider as Told, RemovedProvider, TestedProvider},
 };
@@ -24,7 +24,7 @@ use std::sync::Arc;
 #[serde(deny_unknown_fields)]
 struct ProviderParams {
     /// Which.
-    provider: ProviderName,
+    provider: Name<ProviderName>,
 }
 
 /// Has no `Debug`: there is a key in it.
@@ -32,7 +32,7 @@ struct ProviderParams {
 #[serde(deny_unknown_fields)]
 struct ConfigureParams {
     /// Which.
-    provider: ProviderName,
+    provider: Name<ProviderName>,
     /// The key; needed the first time, and with a `base_url` of another origin.
     api_key: Option<String>,
     /// The base address: https, or http to loopback; null is the Provider's own.
@@ -53,7 +53,7 @@ struct ConfigureParams {
 #[serde(deny_unknown_fields)]
 struct ModelsParams {
     /// Those of one Provider; of all that are configured when left out.
-    provider: Option<ProviderName>,
+    provider: Option<Name<ProviderName>>,
     /// Part of the id or name, regardless of case.
     query: Option<String>,
     /// Whether the Providers are asked again.
@@ -82,7 +82,7 @@ pub(super) fn add(table: &mut Table, api: &Arc<Api>) {
     table.change("providers.remove", summary, errors, move |_, given: ProviderParams| {
         let api = at.clone();
         async move {
-            let provider = Provider::from(given.provider);
+            let provider = Provider::from(given.provider.0);
             if !api.providers.remove(provider).await.map_err(RpcError::configure)? {
                 return Err(RpcError::not_configured(provider, format!("{provider} is not configured")));
             }
@@ -94,7 +94,7 @@ pub(super) fn add(table: &mut Table, api: &Arc<Api>) {
     let summary = "Makes one request that costs nothing; a failure is an answer, not an error.";
     table.change("providers.test", summary, errors, move |_, given: ProviderParams| {
         let api = at.clone();
-        async move { Ok(TestedProvider::from(api.providers.test(given.provider.into(), api.clock.now()).await?)) }
+        async move { Ok(TestedProvider::from(api.providers.test(given.provider.0.into(), api.clock.now()).await?)) }
     });
 
     let at = api.clone();
@@ -104,7 +104,7 @@ pub(super) fn add(table: &mut Table, api: &Arc<Api>) {
 }
 
 async fn configure(api: Arc<Api>, given: ConfigureParams) -> Result<Told, RpcError> {
-    let provider = Provider::from(given.provider);
+    let provider = Provider::from(given.provider.0);
     let key = given.api_key.map(Secret::new).transpose();
     let key = key.map_err(|error| invalid("api_key", Reason::Value, error.to_string()))?;
     let default_model = match given.default_model {
@@ -130,7 +130,7 @@ async fn models(api: Arc<Api>, given: ModelsParams) -> Result<ModelPage, RpcErro
     let page = fields::page(given.limit, given.cursor)?;
     let fresh = if given.refresh == Some(true) { Freshness::Now } else { Freshness::LastHour };
     let query = given.query.unwrap_or_default().to_lowercase();
-    let provider = given.provider.map(Provider::from);
+    let provider = given.provider.map(|Name(name)| name.into());
     let list = api.providers.models(provider, fresh).await?;
     let found = |model: &Known| {
         model.model.id.as_str().to_lowercase().contains(&query) || model.name.to_lowercase().contains(&query)

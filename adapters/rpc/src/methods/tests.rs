@@ -1,4 +1,5 @@
 mod lists;
+mod names;
 
 use crate::{
     ClientError, RpcError,

@@ -6,12 +6,12 @@ use serde_json::Value;
 #[serde(deny_unknown_fields)]
 struct Params {
     proposal_id: String,
-    decision: Decision,
+    decision: Name<Decision>,
     model: Option<Model>,
     types: Option<Vec<String>>,
     limit: Option<i64>,
     deltas: Option<bool>,
-    kinds: Option<Vec<Decision>>,
+    kinds: Option<Vec<Name<Decision>>>,
     #[serde(default, deserialize_with = "nullable")]
     title: Option<Option<String>>,
 }
@@ -28,7 +28,7 @@ enum Decision {
 struct Model {
     provider: String,
     id: String,
-    kind: Option<Decision>,
+    kind: Option<Name<Decision>>,
 }
 
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
@@ -146,7 +146,7 @@ fn a_place_inside_a_parameter_is_named_with_points() {
 #[test]
 fn what_stands_in_the_place_of_a_name_is_of_another_type_and_the_names_are_told() {
     let names = "a string, `allow` or `deny`";
-    for value in ["5", "1.5", "-1", "true", "null", "[]", "[\"allow\"]", "{}"] {
+    for value in ["5", "1.5", "-1", "true", "null", "[]", "[\"allow\"]", "{}", r#"{"allow":null}"#, r#"{"deny":{}}"#] {
         check(
             &format!(r#"{{"proposal_id":"p_1","decision":{value}}}"#),
             "decision",
