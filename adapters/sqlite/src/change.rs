@@ -4,7 +4,7 @@
 use crate::{failure::Failure, sql, texts::Texts};
 use owl_domain::{
     ids::Seq,
-    ports::EventText,
+    ports::{EventText, StoredEvent},
     time::Timestamp,
     turn::{About, Event, EventBody},
 };
@@ -23,6 +23,7 @@ pub(crate) struct Change<'c> {
     texts: &'c Texts,
     now: Timestamp,
     last: Option<Seq>,
+    told: Vec<StoredEvent>,
 }
 
 impl<'c> Change<'c> {
@@ -34,7 +35,7 @@ impl<'c> Change<'c> {
         now: Timestamp,
     ) -> Result<Self, Failure> {
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        Ok(Self { tx, text, texts, now, last: None })
+        Ok(Self { tx, text, texts, now, last: None, told: Vec::new() })
     }
 
     /// Returns the connection, inside the transaction.
@@ -86,7 +87,7 @@ impl<'c> Change<'c> {
     pub(crate) fn tell_after(&mut self, prev: Option<Seq>, about: About, body: EventBody) -> Result<Seq, Failure> {
         let seq = self.next_seq()?;
         let item = match &body {
-            EventBody::ItemStarted(item) | EventBody::ItemCompleted(item) => Some(item.id.number()),
+            EventBody::ItemStarted(item) | EventBody::ItemCompleted(item) => Some(item.id),
             _ => None,
         };
         let (conversation, turn, job) = match about {
@@ -98,14 +99,16 @@ impl<'c> Change<'c> {
         let event = Event { seq, prev, at: self.now, about, body };
         let text = self.text.encode(&event);
         let name = event.body.name();
-        sql::run(&self.tx, INSERT, params![seq.0, conversation, turn, job, name, item, self.now.millis(), text])?;
+        let item_id = item.map(owl_domain::ids::ItemId::number);
+        sql::run(&self.tx, INSERT, params![seq.0, conversation, turn, job, name, item_id, self.now.millis(), text])?;
         self.last = Some(seq);
+        self.told.push(StoredEvent { seq, about, name, item, text });
         Ok(seq)
     }
 
-    /// Ends the change, and returns the number of its newest event when it wrote one.
-    pub(crate) fn commit(self) -> Result<Option<Seq>, Failure> {
+    /// Ends the change, and returns the events that it wrote.
+    pub(crate) fn commit(self) -> Result<Vec<StoredEvent>, Failure> {
         self.tx.commit()?;
-        Ok(self.last)
+        Ok(self.told)
     }
 }

@@ -4,6 +4,7 @@ use crate::{
     change::Change,
     failure::Failure,
     readers::Readers,
+    recent::Recent,
     texts::{Due, Texts},
     writer::{Message, Writing},
 };
@@ -32,6 +33,7 @@ struct Inner {
     readers: Readers,
     texts: Arc<Texts>,
     newest: watch::Receiver<Seq>,
+    recent: Arc<Recent>,
     failed: Arc<Mutex<Option<StoreError>>>,
 }
 
@@ -49,6 +51,8 @@ pub(crate) struct Parts {
     pub(crate) texts: Arc<Texts>,
     /// The newest event that is committed.
     pub(crate) newest: watch::Receiver<Seq>,
+    /// The newest events, in memory.
+    pub(crate) recent: Arc<Recent>,
     /// How the last write failed, or what was found to be damaged.
     pub(crate) failed: Arc<Mutex<Option<StoreError>>>,
 }
@@ -56,9 +60,9 @@ pub(crate) struct Parts {
 impl Database {
     /// Puts the parts together.
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { path, file, messages, readers, texts, newest, failed } = parts;
+        let Parts { path, file, messages, readers, texts, newest, recent, failed } = parts;
         let room = Arc::new(Semaphore::new(WAITING));
-        Self { inner: Arc::new(Inner { path, file, messages, room, readers, texts, newest, failed }) }
+        Self { inner: Arc::new(Inner { path, file, messages, room, readers, texts, newest, recent, failed }) }
     }
 
     /// Returns where the file is.
@@ -118,6 +122,11 @@ impl Database {
     /// Returns the newest event that is committed, and waits for newer ones.
     pub(crate) fn newest(&self) -> watch::Receiver<Seq> {
         self.inner.newest.clone()
+    }
+
+    /// Returns the newest events, as far as they are in memory.
+    pub(crate) fn recent(&self) -> &Recent {
+        &self.inner.recent
     }
 
     /// Returns how the last write failed, if it did.

@@ -70,6 +70,9 @@ impl Events for SqliteEvents {
     }
 
     async fn after(&self, seq: Seq, scope: EventScope, most: usize) -> Result<Vec<StoredEvent>, StoreError> {
+        if let Some(recent) = self.0.recent().after(seq, &scope, most) {
+            return Ok(recent);
+        }
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         self.0
             .read(move |db| match scope {

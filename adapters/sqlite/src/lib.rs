@@ -22,6 +22,7 @@ mod projects;
 mod proposals;
 mod provider_configs;
 mod readers;
+mod recent;
 mod rows;
 mod runs;
 mod search;

@@ -6,6 +6,7 @@ use crate::{
     failure::{Failure, described},
     migrate,
     readers::Readers,
+    recent::Recent,
     sql,
     texts::Texts,
     writer::Writing,
@@ -138,12 +139,13 @@ pub(crate) fn open(path: &Path, text: Arc<dyn EventText>) -> Result<SqliteStore,
         return Err(cannot("its file system has no shared memory, which the database's log needs".into()));
     }
     migrate::apply(&mut connection, path, &missing)?;
-    let newest = connection.query_row(NEWEST, [], |row| row.get(0)).map_err(sql)?;
+    let newest = Seq(connection.query_row(NEWEST, [], |row| row.get(0)).map_err(sql)?);
 
     let (messages, received) = mpsc::channel();
-    let (newest, newest_seen) = watch::channel(Seq(newest));
+    let recent = Arc::new(Recent::new(newest));
+    let (newest, newest_seen) = watch::channel(newest);
     let (texts, failed) = (Arc::new(Texts::default()), Arc::new(Mutex::new(None)));
-    let writing = Writing::new(connection, text, texts.clone(), newest, file.clone(), failed.clone());
+    let writing = Writing::new(connection, text, texts.clone(), (newest, recent.clone()), file.clone(), failed.clone());
     let thread = std::thread::Builder::new().name("owl-db".into());
     // Not joined: it ends when it is closed, or when nobody is left who could send.
     let _writer = thread.spawn(move || writing.work(&received)).map_err(|error| cannot(error.to_string()))?;
@@ -151,7 +153,7 @@ pub(crate) fn open(path: &Path, text: Arc<dyn EventText>) -> Result<SqliteStore,
     let watch = check::in_the_background(path, &file);
     let readers = Readers::new(path.to_owned());
     let database =
-        Database::new(Parts { path: path.to_owned(), file, messages, readers, texts, newest: newest_seen, failed });
+        Database::new(Parts { path: path.to_owned(), file, messages, readers, texts, newest: newest_seen, recent, failed });
     Ok(SqliteStore::new(database, watch))
 }
 

@@ -4,6 +4,7 @@
 use crate::{
     change::Change,
     failure::Failure,
+    recent::Recent,
     sql,
     texts::{Due, Texts},
 };
@@ -51,6 +52,7 @@ pub(crate) struct Writing {
     text: Arc<dyn EventText>,
     texts: Arc<Texts>,
     newest: watch::Sender<Seq>,
+    recent: Arc<Recent>,
     file: String,
     failed: Arc<Mutex<Option<StoreError>>>,
     log_to_empty: bool,
@@ -62,11 +64,11 @@ impl Writing {
         connection: Connection,
         text: Arc<dyn EventText>,
         texts: Arc<Texts>,
-        newest: watch::Sender<Seq>,
+        (newest, recent): (watch::Sender<Seq>, Arc<Recent>),
         file: String,
         failed: Arc<Mutex<Option<StoreError>>>,
     ) -> Self {
-        Self { connection, text, texts, newest, file, failed, log_to_empty: false }
+        Self { connection, text, texts, newest, recent, file, failed, log_to_empty: false }
     }
 
     /// Makes one change, and only then tells of it.
@@ -87,8 +89,9 @@ impl Writing {
         let changed = changed.map_err(|failure| failure.told(&self.file));
         let failed = if is_the_files { changed.as_ref().err().cloned() } else { None };
         *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = failed;
-        let (done, newest) = changed?;
-        if let Some(newest) = newest {
+        let (done, told) = changed?;
+        if let Some(newest) = told.last().map(|event| event.seq) {
+            self.recent.add(told);
             self.newest.send_if_modified(|known| {
                 let newer = newest > *known;
                 *known = newest.max(*known);

@@ -342,3 +342,26 @@ async fn large_events_are_read_a_few_at_a_time_and_none_is_left_out() {
     assert!(all.len() > some.len());
     assert!(all.is_sorted_by_key(|event| event.seq) && all.last().unwrap().seq == owl.newest());
 }
+
+#[tokio::test]
+async fn what_is_told_from_memory_is_what_stands_in_the_file() {
+    let owl = Owl::new();
+    let (one, other) = (owl.conversation().await, owl.conversation().await);
+    for conversation in [one, other, one] {
+        let turn = owl.asked(conversation, &["git status"]).await;
+        owl.close(turn, Ending::EndTurn).await;
+    }
+    let told = async |owl: &Owl| {
+        let mut told = Vec::new();
+        for scope in [EventScope::All, EventScope::Conversation(one), EventScope::Conversation(other)] {
+            for after in (0..=owl.newest().0).map(Seq) {
+                told.push(owl.store.events().after(after, scope.clone(), 3).await.unwrap());
+            }
+        }
+        told
+    };
+    let from_memory = told(&owl).await;
+    assert!(from_memory.iter().map(Vec::len).sum::<usize>() > 30);
+    assert!(from_memory.iter().flatten().any(|event| event.item.is_some()));
+    assert_eq!(told(&owl.reopen()).await, from_memory);
+}
