@@ -11,7 +11,7 @@ mod linux {
     use nix::libc;
     use seccompiler::{
         BpfProgram, Error, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
-        TargetArch, apply_filter,
+        TargetArch, apply_filter, sock_filter,
     };
     use std::{collections::BTreeMap, io};
 
@@ -35,9 +35,6 @@ mod linux {
         // Opens sockets and files without a system call of their own.
         libc::SYS_io_uring_setup,
         libc::SYS_ptrace,
-        // The number of ptrace in the x32 list, which has some of its own.
-        #[cfg(target_arch = "x86_64")]
-        521,
         // What a file is beside its content, of which Landlock knows nothing.
         libc::SYS_fchmod,
         libc::SYS_fchmodat,
@@ -76,7 +73,9 @@ mod linux {
                 refused.insert(libc::SYS_clone, vec![without_thread()?]);
                 // glibc falls back to `clone`, whose flags a filter can see.
                 let absent = Rules::from([(libc::SYS_clone3, Vec::new())]);
-                Ok(Self { refused: program(refused, libc::EPERM)?, absent: program(absent, libc::ENOSYS)? })
+                let (refused, absent) = (program(refused, libc::EPERM)?, program(absent, libc::ENOSYS)?);
+                let x32: &[sock_filter] = if cfg!(target_arch = "x86_64") { &NO_X32 } else { &[] };
+                Ok(Self { refused: [x32, &refused].concat(), absent })
             };
             make().map_err(io::Error::other)
         }
@@ -100,16 +99,121 @@ mod linux {
         SeccompRule::new(vec![SeccompCondition::new(0, SeccompCmpArgLen::Qword, unset, 0)?])
     }
 
-    fn program(mut rules: Rules, errno: i32) -> Result<BpfProgram, Error> {
-        if cfg!(target_arch = "x86_64") {
-            // The same kernel takes each call by its x32 number too, under the same architecture.
-            const X32: i64 = 0x4000_0000;
-            let again: Vec<_> = rules.iter().map(|(number, rule)| (number | X32, rule.clone())).collect();
-            rules.extend(again);
-        }
+    fn program(rules: Rules, errno: i32) -> Result<BpfProgram, Error> {
         let arch = TargetArch::try_from(std::env::consts::ARCH)?;
         let action = SeccompAction::Errno(errno.cast_unsigned());
         Ok(SeccompFilter::new(rules, SeccompAction::Allow, action, arch)?.try_into()?)
+    }
+
+    /// Refuses every call by its x32 number with `EPERM`: the same kernel takes each call by that number too, under the
+    /// same architecture, and no program of a system calls so. A rule for each would double what the kernel tries for
+    /// each call there is when a filter is loaded, which is for each command.
+    const NO_X32: [sock_filter; 3] = [
+        instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, NUMBER),
+        instruction(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 1, X32),
+        instruction(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned()),
+    ];
+    /// Where a call's number stands in what a filter is given.
+    const NUMBER: u32 = 0;
+    /// The least number of an x32 call.
+    const X32: u32 = 0x4000_0000;
+
+    /// Makes an instruction; a comparison that does not hold passes over `otherwise` ones.
+    const fn instruction(code: u32, otherwise: u8, k: u32) -> sock_filter {
+        // Every code of the classic BPF fits.
+        sock_filter { code: code as u16, jt: 0, jf: otherwise, k }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        /// Runs a filter as the kernel does, for the few instructions that there are.
+        fn answer(filter: &[sock_filter], arch: u32, number: u32, argument: u64) -> u32 {
+            let mut given = [number.to_ne_bytes(), arch.to_ne_bytes(), [0; 4], [0; 4]].concat();
+            given.extend(argument.to_ne_bytes());
+            let (mut at, mut a) = (0, 0);
+            loop {
+                let step = &filter[at];
+                at += 1;
+                let holds = match u32::from(step.code) {
+                    code if code == libc::BPF_RET | libc::BPF_K => return step.k,
+                    code if code == libc::BPF_LD | libc::BPF_W | libc::BPF_ABS => {
+                        let from = step.k as usize;
+                        a = u32::from_ne_bytes(given[from..from + 4].try_into().unwrap());
+                        continue;
+                    }
+                    code if code == libc::BPF_JMP | libc::BPF_JA => {
+                        at += step.k as usize;
+                        continue;
+                    }
+                    code if code == libc::BPF_ALU | libc::BPF_AND | libc::BPF_K => {
+                        a &= step.k;
+                        continue;
+                    }
+                    code if code == libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K => a == step.k,
+                    code if code == libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K => a >= step.k,
+                    code if code == libc::BPF_JMP | libc::BPF_JGT | libc::BPF_K => a > step.k,
+                    code => panic!("an instruction {code:#x}"),
+                };
+                at += usize::from(if holds { step.jt } else { step.jf });
+            }
+        }
+
+        const EPERM: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned();
+        const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
+        #[cfg(target_arch = "x86_64")]
+        const ARCH: u32 = 0xC000_003E;
+        #[cfg(target_arch = "aarch64")]
+        const ARCH: u32 = 0xC000_00B7;
+        #[cfg(target_arch = "riscv64")]
+        const ARCH: u32 = 0xC000_00F3;
+
+        fn number(call: i64) -> u32 {
+            u32::try_from(call).unwrap()
+        }
+
+        #[test]
+        fn what_is_listed_is_refused_and_nothing_else() {
+            let Filters { refused, absent } = Filters::compile().unwrap();
+            for call in 0..1_000 {
+                let listed = REFUSED.contains(&call) || call == libc::SYS_clone;
+                assert_eq!(answer(&refused, ARCH, number(call), 0) == EPERM, listed, "{call}");
+                let expected = if call == libc::SYS_clone3 {
+                    libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned()
+                } else {
+                    ALLOW
+                };
+                assert_eq!(answer(&absent, ARCH, number(call), 0), expected, "{call}");
+            }
+            let thread = u64::from((libc::CLONE_THREAD | libc::CLONE_VM).cast_unsigned());
+            assert_eq!(answer(&refused, ARCH, number(libc::SYS_clone), thread), ALLOW);
+            assert_eq!(
+                answer(&refused, ARCH, number(libc::SYS_clone), u64::from(libc::CLONE_VM.cast_unsigned())),
+                EPERM
+            );
+        }
+
+        #[test]
+        #[cfg(target_arch = "x86_64")]
+        fn no_call_goes_by_an_x32_number() {
+            let Filters { refused, .. } = Filters::compile().unwrap();
+            for call in 0..1_000 {
+                assert_eq!(answer(&refused, ARCH, call | X32, u64::MAX), EPERM, "{call}");
+            }
+            assert_eq!(answer(&refused, ARCH, u32::MAX, 0), EPERM);
+        }
+
+        #[test]
+        fn another_architectures_numbers_end_the_process() {
+            const I386: u32 = 0x4000_0003;
+            let Filters { refused, absent } = Filters::compile().unwrap();
+            for filter in [refused, absent] {
+                for call in 0..1_000 {
+                    assert_eq!(answer(&filter, I386, call, 0), libc::SECCOMP_RET_KILL_PROCESS, "{call}");
+                }
+            }
+        }
     }
 }
 
