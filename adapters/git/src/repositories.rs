@@ -10,7 +10,7 @@ use crate::{
     links,
     owned::{Borrowed, Owned, Wanted},
     pins::check,
-    read::read_small,
+    read::{Stamp, read_small},
     worktrees,
 };
 use async_trait::async_trait;
@@ -97,18 +97,32 @@ impl GitRepositories {
         O: DerefMut<Target = Owned> + Send + 'static,
     {
         let common = common_dir.clone();
-        let (mut owned, wanted) = waiting(move || {
-            let looked = links::refuse_in_state(&common).map_err(|error| error.to_string());
-            let wanted = looked.and_then(|()| owned.bring_up_to_date(&common, &borrowed));
+        let (owned, wanted) = waiting(move || {
+            let wanted = refresh(&mut owned, &common, &borrowed);
             (owned, wanted)
         })
         .await;
-        let wanted = wanted.map_err(GitFailed)?;
-        let Wanted::Config(stamp) = wanted else {
-            return Ok((owned, None));
-        };
+        match wanted? {
+            Wanted::Nothing => Ok((owned, None)),
+            Wanted::Config(stamp) => {
+                let (owned, config) = self.configure(owned, common_dir, stamp).await?;
+                Ok((owned, Some(config)))
+            }
+        }
+    }
+
+    /// Has git read the configuration, and puts Owl's own in place. `stamp` is that of the file before it is read.
+    async fn configure<O>(
+        &self,
+        mut owned: O,
+        common_dir: PathBuf,
+        stamp: Option<Stamp>,
+    ) -> Result<(O, Config), GitFailed>
+    where
+        O: DerefMut<Target = Owned> + Send + 'static,
+    {
         let config = config::read(&self.git, owned.path(), &common_dir).await?;
-        let set = move || owned.set_config(stamp, &config.text).map(|()| (owned, Some(config)));
+        let set = move || owned.set_config(stamp, &config.text).map(|()| (owned, config));
         waiting(set).await.map_err(GitFailed)
     }
 
@@ -170,21 +184,31 @@ impl Repositories for GitRepositories {
     }
 
     async fn home(&self, workdir: &Workdir, registered: &[Project]) -> Result<GitHome, RepositoryError> {
-        let (pins, registered) = (workdir.pins.clone(), registered.to_vec());
-        let lenders = waiting(move || {
+        let owned = self.owned(&workdir.project).await;
+        let (pins, registered, indexes) = (workdir.pins.clone(), registered.to_vec(), Arc::clone(&self.indexes));
+        // All of it in one go where the configuration did not change, which is nearly always: each way to another thread
+        // and back is time that a person waits.
+        let (owned, lenders, wanted) = waiting(move || -> Result<_, RepositoryError> {
+            let mut owned = owned;
             check(&pins).map_err(|reason| RepositoryError::NotAsRegistered { reason })?;
             let common_dir = Path::new(pins.common_dir.path.as_str());
-            lenders(common_dir, &registered).map_err(RepositoryError::from)
+            let lenders = lenders(common_dir, &registered)?;
+            let wanted = refresh(&mut owned, common_dir, &Borrowed::From(lenders.clone()))?;
+            if wanted == Wanted::Nothing {
+                refuse_paths(&owned, &pins, &indexes)?;
+            }
+            Ok((owned, lenders, wanted))
         })
         .await?;
-        let at = self.at(&workdir.project, &workdir.pins, Borrowed::From(lenders.clone())).await?;
-        let (indexes, pins, owned) = (Arc::clone(&self.indexes), workdir.pins.clone(), at.common_dir.clone());
-        let judged = waiting(move || {
-            let config = read_small(&owned.join("config"), CONFIG_BYTES)?.unwrap_or_default();
-            indexes.refuse_paths(&pins, config::hash_of(&config))
-        });
-        judged.await.map_err(|error| failed(error.to_string()))?;
-        let owned = at.common_dir.to_str().and_then(|path| AbsPath::new(path).ok());
+        let owned = match wanted {
+            Wanted::Nothing => owned,
+            Wanted::Config(stamp) => {
+                let (owned, _) = self.configure(owned, workdir.pins.common_dir.path.as_str().into(), stamp).await?;
+                let (pins, indexes) = (workdir.pins.clone(), Arc::clone(&self.indexes));
+                waiting(move || refuse_paths(&owned, &pins, &indexes).map(|()| owned)).await?
+            }
+        };
+        let owned = owned.path().to_str().and_then(|path| AbsPath::new(path).ok());
         Ok(GitHome {
             git_dir: workdir.pins.git_dir.path.clone(),
             work_tree: workdir.pins.work_tree.path.clone(),
@@ -217,6 +241,19 @@ impl Drop for Inspection {
             tracing::warn!(path = %self.0.display(), %error, "an inspection's directory stays behind");
         }
     }
+}
+
+/// Brings an owned directory up to date but for its configuration.
+fn refresh(owned: &mut Owned, common_dir: &Path, borrowed: &Borrowed) -> Result<Wanted, GitFailed> {
+    links::refuse_in_state(common_dir).map_err(|error| GitFailed(error.to_string()))?;
+    owned.bring_up_to_date(common_dir, borrowed).map_err(GitFailed)
+}
+
+/// Refuses an index that names what git must not be led to.
+fn refuse_paths(owned: &Owned, pins: &Pins, indexes: &Indexes) -> Result<(), RepositoryError> {
+    let looked = read_small(&owned.path().join("config"), CONFIG_BYTES)
+        .and_then(|config| indexes.refuse_paths(pins, config::hash_of(&config.unwrap_or_default())));
+    looked.map_err(|error| failed(error.to_string()))
 }
 
 impl From<GitFailed> for RepositoryError {
