@@ -300,15 +300,22 @@ impl ChatService {
 
     async fn carry_on(&self, id: TurnId, stop: &Arc<dyn Stop>, wakes: &dyn Wakes) -> Result<(), StoreError> {
         let mut at_work = AtWork::default();
+        let mut read = None;
         loop {
-            let _before_these_rows = at_work.has_ended();
-            let Some(turn) = at_work.beside(self.ports.turns.load(id)).await? else { break };
-            if turn.turn.is_finished() {
-                break;
-            }
-            if at_work.has_ended() {
-                continue;
-            }
+            let turn = match read.take() {
+                Some(turn) => turn,
+                None => {
+                    let _before_these_rows = at_work.has_ended();
+                    let Some(turn) = at_work.beside(self.ports.turns.load(id)).await? else { break };
+                    if turn.turn.is_finished() {
+                        break;
+                    }
+                    if at_work.has_ended() {
+                        continue;
+                    }
+                    turn
+                }
+            };
             let step = if at_work.is_cut_off() && stop.is_stopped() {
                 Step::Close(Ending::Interrupted)
             } else {
@@ -327,7 +334,11 @@ impl ChatService {
             match step {
                 Step::Ask => at_work.beside(self.ask(turn, stop)).await?,
                 Step::Judge(call) => at_work.beside(self.judge(&turn, &call)).await?,
-                Step::Run(at, proposal) => at_work.begin(at, self.run(at, proposal, stop)),
+                Step::Run(at, proposal) => {
+                    at_work.begin(at, self.run(at, proposal, stop));
+                    // It has not done anything yet, so these rows tell the next step, too.
+                    read = Some(turn);
+                }
                 Step::Tell(at, proposal) => at_work.beside(self.tell(at, &proposal)).await?,
                 Step::Wait if at_work.is_empty() => return Ok(()),
                 Step::Wait => at_work.one_or(wakes.woken()).await?,

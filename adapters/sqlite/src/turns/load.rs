@@ -25,8 +25,13 @@ const REPLIES: &str = concat!(
 );
 const CALLS: &str = "SELECT k.reply, k.position, k.told, k.is_error, k.item, i.completed_at IS NOT NULL
     FROM calls k LEFT JOIN items i ON i.id = k.item WHERE k.turn = ?1";
-const PROPOSALS: &str =
-    concat!("SELECT p.reply, p.position, ", rows::proposal_columns!(), " FROM proposals p WHERE p.turn = ?1");
+/// Those whose calls have no result yet; the others are no part of what is loaded.
+const PROPOSALS: &str = concat!(
+    "SELECT p.reply, p.position, ",
+    rows::proposal_columns!(),
+    " FROM calls k JOIN proposals p ON p.turn = k.turn AND p.reply = k.reply AND p.position = k.position
+      WHERE k.turn = ?1 AND k.told IS NULL"
+);
 const BEFORE: &str = "SELECT t.id FROM turns t
     WHERE t.conversation = (SELECT conversation FROM turns WHERE id = ?1) AND t.id < ?1 ORDER BY t.id DESC";
 const OLDER: &str = "SELECT c.item_count -
