@@ -16,6 +16,8 @@ use std::{
 
 const CHECK: &str = "PRAGMA quick_check(1)";
 const SOUND: &str = "ok";
+/// A walk reads each page about once: more room would only be kept by the daemon afterwards.
+const LITTLE_ROOM: &str = "PRAGMA cache_size = -256";
 
 /// Up to this size the whole file is looked at before it is used: some milliseconds.
 const SMALL: u64 = 4 * 1024 * 1024;
@@ -104,6 +106,7 @@ pub(crate) fn in_the_background(path: &Path, file: &str) -> Watch {
 fn look(path: &Path, file: &str, checking: &Mutex<Option<InterruptHandle>>) -> Option<StoreError> {
     let looked = open::reader(path).and_then(|connection| {
         *checking.lock().unwrap_or_else(PoisonError::into_inner) = Some(connection.get_interrupt_handle());
+        connection.execute_batch(LITTLE_ROOM)?;
         Ok(quick(&connection)?)
     });
     let damage = match looked {

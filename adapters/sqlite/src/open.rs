@@ -152,8 +152,16 @@ pub(crate) fn open(path: &Path, text: Arc<dyn EventText>) -> Result<SqliteStore,
 
     let watch = check::in_the_background(path, &file);
     let readers = Readers::new(path.to_owned());
-    let database =
-        Database::new(Parts { path: path.to_owned(), file, messages, readers, texts, newest: newest_seen, recent, failed });
+    let database = Database::new(Parts {
+        path: path.to_owned(),
+        file,
+        messages,
+        readers,
+        texts,
+        newest: newest_seen,
+        recent,
+        failed,
+    });
     Ok(SqliteStore::new(database, watch))
 }
 
