@@ -15,6 +15,7 @@ mod crashes;
 mod dialects;
 mod examples;
 mod following;
+mod full_disk;
 mod gate;
 mod grants;
 mod hostile;

@@ -40,7 +40,11 @@ impl Bench {
 
     /// One whose coding tool is another program.
     pub(crate) async fn with_tool(tool: &Path, project: &str, more: &[(&str, &str)]) -> Self {
-        let home = Home::new();
+        Self::in_home(Home::new(), owl(), tool, project, more).await
+    }
+
+    /// One in a home that was prepared, whose daemon another program starts.
+    pub(crate) async fn in_home(home: Home, program: &Path, tool: &Path, project: &str, more: &[(&str, &str)]) -> Self {
         home.configure(&format!("apiVersion: codingowl.dev/v1\nclaudePath: {}\n", tool.display()));
         let repo = TempRepo::with_commit();
         if !project.is_empty() {
@@ -52,7 +56,7 @@ impl Bench {
             ("STUB_AGENT_RECORD".to_owned(), at("record.jsonl")),
         ];
         variables.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        let daemon = start(&home, &variables).await;
+        let daemon = start(program, &home, &variables).await;
         let mut client = daemon.connect().await;
         client.ok("projects.add", json!({ "path": repo.root(), "name": "app" })).await;
         let account = client.ok("accounts.add", json!({ "name": "work", "token": TOKEN })).await;
@@ -141,7 +145,7 @@ impl Bench {
         let Self { home, repo, daemon, client, variables } = self;
         daemon.kill().await;
         drop(client);
-        let daemon = start(&home, &variables).await;
+        let daemon = start(owl(), &home, &variables).await;
         let client = daemon.connect().await;
         Self { home, repo, daemon, client, variables }
     }
@@ -151,7 +155,7 @@ impl Bench {
         let Self { home, repo, daemon, client, variables } = self;
         assert_eq!(daemon.terminate().await.code(), Some(0));
         drop(client);
-        let daemon = start(&home, &variables).await;
+        let daemon = start(owl(), &home, &variables).await;
         let client = daemon.connect().await;
         Self { home, repo, daemon, client, variables }
     }
@@ -168,9 +172,9 @@ impl Bench {
     }
 }
 
-async fn start(home: &Home, variables: &[(String, String)]) -> Daemon {
+async fn start(program: &Path, home: &Home, variables: &[(String, String)]) -> Daemon {
     let variables: Vec<(&str, &str)> = variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    Daemon::start_with(owl(), home, &variables).await
+    Daemon::start_with(program, home, &variables).await
 }
 
 /// A call of a tool in a script.

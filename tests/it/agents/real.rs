@@ -3,7 +3,8 @@
 #![expect(clippy::print_stderr, reason = "what is skipped is said aloud")]
 
 use super::bench::{Bench, DEFAULT_LIST};
-use owl_testkit::{Block, MessagesApi};
+use crate::support::owl;
+use owl_testkit::{Block, Home, MessagesApi, SmallDisk};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -99,8 +100,12 @@ async fn with_a_users_own_file_it_may_do_what_stands_there_and_the_file_stays() 
         let mut bench = Bench::with_tool(&offline(&tool, &api, &directory), "", &[]).await;
         let own = "{ \"permissions\": {\"allow\": [\"Write\"]} }";
         fs::write(bench.settings(), own).unwrap();
+        #[cfg(target_os = "linux")]
+        let watched = super::untouched::Watched::begin(&bench.settings());
         let (job, run) = bench.ran("Write new.txt").await;
         assert_eq!(job["state"], "review", "{run}");
+        #[cfg(target_os = "linux")]
+        assert_eq!(watched.heard(), [], "nobody opened it for writing");
         assert_eq!(run["permissions"]["account"]["allow"], json!(["Write"]));
         assert_eq!(fs::read_to_string(bench.settings()).unwrap(), own);
     }
@@ -150,5 +155,49 @@ async fn eight_at_once_on_a_fresh_account_all_edit_under_the_one_list_that_was_s
         }
         assert_eq!(seeded, 1);
         assert_eq!(fs::read_to_string(bench.settings()).unwrap(), DEFAULT_LIST);
+    }
+}
+
+#[tokio::test]
+async fn what_stands_in_the_way_of_its_list_is_told_before_it_starts_and_it_works_once_that_is_gone() {
+    for tool in tools() {
+        let api = MessagesApi::start(vec![vec![call("Write", json!({ "file_path": "new.txt", "content": "new\n" }))]]);
+        let directory = TempDir::new().unwrap();
+        let program = offline(&tool, &api, &directory);
+        let home = Home::new();
+        // Room for what the tool keeps of its own.
+        let disk = SmallDisk::prepare(owl(), &home, "data/coding-owl/accounts", 32).await;
+        let start = disk.as_ref().map_or(owl(), |disk| &disk.program);
+        let mut bench = Bench::in_home(home, start, &program, "", &[]).await;
+        let pid = bench.daemon.pid();
+        let settings = disk.as_ref().map_or(bench.settings(), |disk| disk.seen(pid, &bench.settings()));
+        let job = bench.add("Write new.txt").await;
+        let refused = async |bench: &mut Bench| {
+            let refused = bench.client.err("jobs.start", json!({ "job_id": job })).await;
+            refused["data"]["reason"].as_str().unwrap().to_owned()
+        };
+        std::os::unix::fs::symlink(directory.path().join("nothing"), &settings).unwrap();
+        assert_eq!(refused(&mut bench).await, "settings_unreadable");
+        assert!(!directory.path().join("nothing").exists());
+        fs::remove_file(&settings).unwrap();
+        fs::write(&settings, "{\"permissions\":").unwrap();
+        assert_eq!(refused(&mut bench).await, "settings_unreadable");
+        assert_eq!(fs::read_to_string(&settings).unwrap(), "{\"permissions\":");
+        fs::remove_file(&settings).unwrap();
+        if let Some(disk) = &disk {
+            disk.fill(pid);
+            assert_eq!(refused(&mut bench).await, "settings_unwritable");
+            assert_eq!(fs::read_dir(settings.parent().unwrap()).unwrap().count(), 0);
+            disk.empty(pid);
+        }
+        assert!(api.requests().is_empty(), "the tool was not started");
+        let run = bench.start(&job).await;
+        let (job, run) = bench.finished(&job, &run).await;
+        assert_eq!(
+            (&job["state"], &run["permissions"]["account"]["seeded"]),
+            (&json!("review"), &json!(true)),
+            "{run}"
+        );
+        assert_eq!(fs::read_to_string(&settings).unwrap(), DEFAULT_LIST);
     }
 }

@@ -12,6 +12,7 @@ mod program;
 pub mod repo;
 mod running;
 mod schema;
+mod small_disk;
 mod strict;
 
 pub use byte_server::{ByteServer, Recorded, Script, Signal};
@@ -23,6 +24,7 @@ pub use mock_server::{MockServer, run_again};
 pub use program::{Output, run, run_in};
 pub use running::Running;
 pub use schema::{Contract, contract};
+pub use small_disk::SmallDisk;
 pub use strict::StrictModel;
 /// The runtime of all tests: the domain itself names none.
 pub use tokio;
