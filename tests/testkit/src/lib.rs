@@ -19,7 +19,7 @@ pub use byte_server::{ByteServer, Recorded, Script, Signal};
 pub use clock::ManualClock;
 pub use daemon::{Client, Daemon, Home, Seen, Watch};
 pub use memory::MemoryTurns;
-pub use messages_api::{ApiRequest, Block, MessagesApi};
+pub use messages_api::{ApiRequest, Block, MessagesApi, SUBAGENT};
 pub use mock_server::{MockServer, run_again};
 pub use program::{Output, run, run_in};
 pub use running::Running;

@@ -54,10 +54,18 @@ impl MessagesApi {
     /// # Panics
     /// When no port can be had.
     pub fn start(turns: Vec<Vec<Block>>) -> Self {
+        Self::start_with_subagent(turns, Vec::new())
+    }
+
+    /// Starts one that plays other turns to a subagent: to whoever is first asked [`SUBAGENT`].
+    ///
+    /// # Panics
+    /// When no port can be had.
+    pub fn start_with_subagent(turns: Vec<Vec<Block>>, of_subagent: Vec<Vec<Block>>) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port on loopback");
         let address = listener.local_addr().expect("an address");
         let requests = Arc::new(Mutex::new(Vec::new()));
-        let (turns, all) = (Arc::new(turns), requests.clone());
+        let (turns, all) = (Arc::new(Script { turns, of_subagent }), requests.clone());
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let (turns, all) = (turns.clone(), all.clone());
@@ -79,11 +87,19 @@ impl MessagesApi {
     }
 }
 
+/// What a subagent's prompt holds, and no other.
+pub const SUBAGENT: &str = "You are the subagent of this test";
+
+struct Script {
+    turns: Vec<Vec<Block>>,
+    of_subagent: Vec<Vec<Block>>,
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn serve(stream: TcpStream, turns: &[Vec<Block>], all: &Mutex<Vec<ApiRequest>>) -> io::Result<()> {
+fn serve(stream: TcpStream, script: &Script, all: &Mutex<Vec<ApiRequest>>) -> io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut first = String::new();
     reader.read_line(&mut first)?;
@@ -101,7 +117,7 @@ fn serve(stream: TcpStream, turns: &[Vec<Block>], all: &Mutex<Vec<ApiRequest>>) 
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     let asks = first.starts_with("POST") && first.contains("/v1/messages") && !first.contains("count_tokens");
     let (kind, answer) = if asks {
-        let answer = reply(&body, turns, lock(all).len());
+        let answer = reply(&body, script, lock(all).len());
         lock(all).push(ApiRequest { body, ..request });
         ("text/event-stream", answer)
     } else {
@@ -119,8 +135,11 @@ fn serve(stream: TcpStream, turns: &[Vec<Block>], all: &Mutex<Vec<ApiRequest>>) 
     stream.shutdown(Shutdown::Write)
 }
 
-fn reply(request: &Value, turns: &[Vec<Block>], number: usize) -> String {
+fn reply(request: &Value, script: &Script, number: usize) -> String {
     let messages = request["messages"].as_array().map_or(&[] as &[Value], Vec::as_slice);
+    // Only its first message tells: the main agent's call stands in a later one.
+    let is_subagent = messages.first().is_some_and(|first| first.to_string().contains(SUBAGENT));
+    let (turns, whose) = if is_subagent { (&script.of_subagent, "s") } else { (&script.turns, "") };
     let turn = messages.iter().filter(|message| message["role"] == "assistant").count();
     let has_tools = request["tools"].as_array().is_some_and(|tools| !tools.is_empty());
     let done = vec![Block::Text("done".into())];
@@ -146,7 +165,7 @@ fn reply(request: &Value, turns: &[Vec<Block>], number: usize) -> String {
         let (start, delta) = match block {
             Block::Text(words) => (json!({"type": "text", "text": ""}), json!({"type": "text_delta", "text": words})),
             Block::Call { tool, input } => (
-                json!({"type": "tool_use", "id": format!("toolu_{turn}_{index}"), "name": tool, "input": {}}),
+                json!({"type": "tool_use", "id": format!("toolu_{whose}{turn}_{index}"), "name": tool, "input": {}}),
                 json!({"type": "input_json_delta", "partial_json": input.to_string()}),
             ),
         };

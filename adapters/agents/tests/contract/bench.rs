@@ -76,6 +76,8 @@ pub(crate) struct Scenario {
     pub(crate) prompt: String,
     /// Whether the Account has a token.
     pub(crate) token: bool,
+    /// The calls of a subagent, in one reply.
+    pub(crate) of_subagent: Vec<(String, Value)>,
     /// Steps of the stub's script behind the calls.
     pub(crate) then: Vec<Value>,
 }
@@ -87,6 +89,7 @@ impl Default for Scenario {
             more: json!({}),
             rules: Vec::new(),
             calls: Vec::new(),
+            of_subagent: Vec::new(),
             prompt: "Do it".into(),
             token: true,
             then: Vec::new(),
@@ -290,9 +293,10 @@ impl Bench {
     /// Writes the Account's file and the script, and starts what the real tool talks to.
     pub(crate) fn prepare(&self, scenario: &Scenario) -> MessagesApi {
         let call = |(tool, input): &(String, Value)| Block::Call { tool: tool.clone(), input: input.clone() };
-        let turns =
-            if scenario.calls.is_empty() { Vec::new() } else { vec![scenario.calls.iter().map(call).collect()] };
-        let api = MessagesApi::start(turns);
+        let turns = |calls: &[(String, Value)]| {
+            if calls.is_empty() { Vec::new() } else { vec![calls.iter().map(call).collect()] }
+        };
+        let api = MessagesApi::start_with_subagent(turns(&scenario.calls), turns(&scenario.of_subagent));
         let mut settings = scenario.more.clone();
         settings["permissions"] = scenario.permissions.clone();
         if !self.is_stub() {

@@ -2,6 +2,7 @@
 
 use crate::bench::{Bench, Call, Scenario, bash, real, stubs, subjects, write};
 use owl_domain::{job::Exit, permissions::Denials};
+use owl_testkit::SUBAGENT;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +48,6 @@ async fn c17_without_a_credential_the_run_is_no_success() {
     }
 }
 
-/// Only the stub: a real subagent's turn would need a script of its own.
 #[tokio::test]
 async fn c19_a_denial_in_a_subagent_and_two_result_lines_count_once() {
     for subject in stubs() {
@@ -64,6 +64,37 @@ async fn c19_a_denial_in_a_subagent_and_two_result_lines_count_once() {
         }
         assert_eq!(denials.total(), 1);
         assert_eq!(seen.calls(), [Call::Denied]);
+    }
+}
+
+#[tokio::test]
+async fn c19_a_denial_in_a_subagent_of_the_real_tool_counts_once() {
+    let reals = real();
+    if reals.is_empty() {
+        eprintln!("SKIPPED for the real tool: c19 (OWL_TEST_CLAUDE names none)");
+    }
+    for subject in reals {
+        let bench = Bench::new(&subject).await;
+        let prompt = format!("{SUBAGENT}: run curl");
+        let input = json!({"description": "a subagent", "prompt": prompt, "subagent_type": "general-purpose"});
+        let scenario = Scenario {
+            of_subagent: vec![("Bash".into(), json!({"command": "curl http://127.0.0.1:9/", "description": "x"}))],
+            ..Scenario::calls(&[("Task", input)])
+        };
+        let (seen, api) = bench.play_with_api(&scenario).await;
+        assert!(api.requests().len() >= 4, "both agents were asked, and asked again with their results");
+        let mut denials = Denials::default();
+        for call in seen.denied() {
+            assert_eq!((call.id.as_deref(), call.tool.as_str()), (Some("toolu_s0_0"), "Bash"));
+            denials.add(call.clone());
+        }
+        assert_eq!(denials.total(), 1, "{:?}", seen.denied());
+        // The newer one runs it in the background: it says the end of the first turn, and that of the one in which it
+        // hears from the subagent.
+        let results = seen.lines.iter().filter(|line| line["type"] == "result").count();
+        let expected = if bench.tool().await.version.starts_with("2.1.332") { 2 } else { 1 };
+        assert_eq!(results, expected, "{subject:?}");
+        assert_eq!((&seen.exit.exit, seen.result().unwrap().is_error), (&Exit::Code(0), false));
     }
 }
 
