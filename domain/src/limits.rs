@@ -87,7 +87,7 @@ pub const TEXT_WRITTEN_EVERY: Duration = Duration::from_millis(100);
 /// Streamed text is written at once when this much has come.
 pub const TEXT_WRITTEN_BYTES: usize = 16_384;
 /// How much of the stored events one subscription reads ahead of its client, or one larger event.
-pub const EVENTS_AHEAD_BYTES: usize = 262_144;
+pub const EVENTS_AHEAD_BYTES: usize = 131_072;
 /// A refused call of an Agent, on the one line that shows it.
 pub const DENIAL_SUMMARY_CHARS: usize = 200;
 /// Refused calls of one Run that are told apart; more are only counted.
