@@ -153,19 +153,16 @@ pub(crate) async fn launch(
     rules: Rules,
     wall: Arc<Guards>,
 ) -> Result<Forked, NotStarted> {
-    let failed = |e: io::Error| NotStarted { program: program.clone(), reason: e.to_string() };
     let path = program.clone();
-    // Opens and lists directories.
-    let prepare = move || -> io::Result<_> {
-        let root = rules.root.get::<OwnedFd>().ok_or_else(|| io::Error::other("its directory is not open"))?;
-        let cwd = root.try_clone()?;
-        let confine = wall.confine(&Executable::read(&path)?, &rules)?;
-        Ok((cwd, confine, wall::limits(rules.program)))
-    };
-    let (cwd, confine, limits) =
-        tokio::task::spawn_blocking(prepare).await.map_err(|e| failed(e.into()))?.map_err(failed)?;
-    let launch = Launch { program: program.clone(), argv, env, cwd, limits, confine: Some(confine) };
-    spawner.fork(launch, Start::Held).await
+    spawner
+        .fork_made(program, Start::Held, move || {
+            let root = rules.root.get::<OwnedFd>().ok_or_else(|| io::Error::other("its directory is not open"))?;
+            let cwd = root.try_clone()?;
+            let confine = wall.confine(&Executable::read(&path)?, &rules)?;
+            let limits = wall::limits(rules.program);
+            Ok(Launch { program: path, argv, env, cwd, limits, confine: Some(confine) })
+        })
+        .await
 }
 
 /// What [`Commands::hold`] returns, for the tests of [`launch`].
@@ -180,7 +177,7 @@ pub(crate) fn host_held(
     Box::new(HostHeld { forked, program, stop, place: None, bounds, confinement })
 }
 
-/// A command that has been forked and confined. Dropped, it never begins.
+/// A command that has been forked and is confined before it begins. Dropped, it never begins.
 struct HostHeld {
     forked: Forked,
     program: PathBuf,

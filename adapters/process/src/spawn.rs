@@ -3,8 +3,9 @@
 //!
 //! The parent-death signal follows the *thread* that forked, so one thread forks them all and lives as long as anybody
 //! can ask or has a child. It is never stuck behind a child that is held: a child gives up all foreign descriptors
-//! once it is confined, that of std's own start report among them, so `spawn` returns then and not at `execve`. What
-//! becomes of the child afterwards it tells over a pipe of Owl's. A held child thus holds nothing of its siblings either.
+//! once it is behind Landlock, that of std's own start report among them, so `spawn` returns then and not at `execve`.
+//! What becomes of the child afterwards, its filters included, it tells over a pipe of Owl's. A held child thus holds
+//! nothing of its siblings either.
 
 // NOTE(unsafe): the code between fork and execve; nothing else in the workspace is unsafe.
 #[expect(unsafe_code, reason = "system calls between fork and execve, where std offers no safe way")]
@@ -95,16 +96,40 @@ impl Spawner {
         Ok(Self { requests })
     }
 
-    /// Forks a child and returns it once it is confined.
+    /// Forks a child and returns it once it is on its own. It confines itself before it is held or begins anything.
     pub(crate) async fn fork(&self, launch: Launch, start: Start) -> Result<Forked, NotStarted> {
-        let program = launch.program.clone();
-        let gone = move || NotStarted { program, reason: "the thread that forks is gone".into() };
+        let gone = gone(&launch.program);
         let (reply, answer) = oneshot::channel();
-        if self.requests.send(Request::Fork(Box::new(launch), start, self.clone(), reply)).is_err() {
-            return Err(gone());
-        }
-        answer.await.map_err(|_| gone())?
+        self.ask(launch, start, reply);
+        answer.await.unwrap_or(Err(gone))
     }
+
+    /// Forks likewise what is made ready first, on a thread that may wait for a disk.
+    pub(crate) async fn fork_made(
+        &self,
+        program: PathBuf,
+        start: Start,
+        make: impl FnOnce() -> io::Result<Launch> + Send + 'static,
+    ) -> Result<Forked, NotStarted> {
+        let (spawner, gone) = (self.clone(), gone(&program));
+        let (reply, answer) = oneshot::channel();
+        // Not waited for: it hands on to the thread that forks, and that one answers.
+        let _made = tokio::task::spawn_blocking(move || match make() {
+            Ok(launch) => spawner.ask(launch, start, reply),
+            // When nobody waits for it any more, nothing was begun.
+            Err(e) => drop(reply.send(Err(NotStarted { program, reason: e.to_string() }))),
+        });
+        answer.await.unwrap_or(Err(gone))
+    }
+
+    /// When the thread is gone the reply is dropped, which tells whoever waits for it.
+    fn ask(&self, launch: Launch, start: Start, reply: oneshot::Sender<Result<Forked, NotStarted>>) {
+        drop(self.requests.send(Request::Fork(Box::new(launch), start, self.clone(), reply)));
+    }
+}
+
+fn gone(program: &Path) -> NotStarted {
+    NotStarted { program: program.to_owned(), reason: "the thread that forks is gone".into() }
 }
 
 fn serve(asked: &mpsc::Receiver<Request>) {
@@ -266,7 +291,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// A child that has been forked and confined. Dropped, it is ended before it runs anything.
+/// A child that has been forked. It runs nothing before it is confined; dropped, it is ended before it runs anything.
 #[derive(Debug)]
 pub(crate) struct Forked {
     owned: Owned,

@@ -104,19 +104,23 @@ pub(crate) struct Confine {
 }
 
 impl Confine {
-    /// Applies it to the calling thread for ever. Runs in the child: system calls on ready data only.
-    pub(crate) fn apply(&mut self) -> Result<(), Failure> {
+    /// Puts the calling thread behind Landlock for ever. Runs in the child: system calls on ready data only.
+    pub(crate) fn restrict(&mut self) -> Result<(), Failure> {
         if let Some(set) = self.landlock.take() {
             self.abi = set.restrict_self().map_err(|_| Stage::Landlock.failed(Errno::last()))?;
         }
-        // The filters come last: they refuse what the steps before them may need.
+        Ok(())
+    }
+
+    /// Puts it behind the filters, likewise. They come last: they refuse what the steps before them may need.
+    pub(crate) fn filter(&self) -> Result<(), Failure> {
         match &self.filters {
             None => Ok(()),
             Some(filters) => filters.apply().map_err(|_| Stage::Seccomp.failed(Errno::last())),
         }
     }
 
-    /// Returns the Landlock version that [`Self::apply`] met.
+    /// Returns the Landlock version that [`Self::restrict`] met.
     pub(crate) fn landlock_abi(&self) -> Option<u32> {
         self.abi
     }

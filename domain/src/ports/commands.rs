@@ -27,7 +27,7 @@ pub trait Commands: Send + Sync {
     async fn hold(&self, command: Cleared, stop: Arc<dyn Stop>) -> Result<Box<dyn Held>, CommandError>;
 }
 
-/// A process that has been forked and confined and waits before `execve`.
+/// A process that has been forked, and waits before `execve` once it is confined.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait Held: Send {

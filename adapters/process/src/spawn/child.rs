@@ -116,7 +116,8 @@ impl Child {
         exit(code)
     }
 
-    /// Sets up and confines the child. Says whether it could read before, which only a probe wants to know.
+    /// Sets up the child and puts it behind Landlock, whose rules are a descriptor. Says whether it could read before,
+    /// which only a probe wants to know.
     fn prepare(&mut self) -> Result<bool, Failure> {
         #[cfg(target_os = "linux")]
         nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL).map_err(|e| Stage::Parent.failed(e))?;
@@ -125,29 +126,41 @@ impl Child {
             return Err(Stage::Parent.failed(Errno::ESRCH));
         }
         unistd::fchdir(&self.cwd).map_err(|e| Stage::Directory.failed(e))?;
-        for limit in &self.limits {
-            setrlimit(limit.resource, limit.soft, limit.hard).map_err(|e| Stage::Limits.failed(e))?;
-        }
         let readable = matches!(self.then, Then::Probe) && reads();
         if let Some(confine) = &mut self.confine {
-            confine.apply()?;
+            confine.restrict()?;
         }
         Ok(readable)
     }
 
-    /// Closes what is not the child's, and becomes the program. Returns the exit status of a child that did not.
+    /// What needs no descriptor, and so goes on while the daemon stores that the child is there.
+    fn bind(&self) -> Result<(), Failure> {
+        for limit in &self.limits {
+            setrlimit(limit.resource, limit.soft, limit.hard).map_err(|e| Stage::Limits.failed(e))?;
+        }
+        match &self.confine {
+            Some(confine) => confine.filter(),
+            None => Ok(()),
+        }
+    }
+
+    /// Closes what is not the child's, confines it whole, and becomes the program. Returns the exit status of a child
+    /// that did not.
     fn go_on(&self, readable: bool) -> i32 {
         let tell = self.tell.as_raw_fd();
+        let go = if let Then::Hold(go) = &self.then { go.as_raw_fd() } else { tell };
+        close_all_but(go, tell, self.highest);
+        if let Err(failure) = self.bind() {
+            return self.tell(failure);
+        }
         match &self.then {
-            Then::Exec => close_all_but(tell, tell, self.highest),
+            Then::Exec => {}
             Then::Hold(go) => {
-                close_all_but(go.as_raw_fd(), tell, self.highest);
                 if !released(go) {
                     return 0;
                 }
             }
             Then::Probe => {
-                close_all_but(tell, tell, self.highest);
                 let abi = self.confine.as_ref().and_then(Confine::landlock_abi);
                 let answer =
                     Answer { read_before: readable, read_after: reads(), socket: connects(), fork: forks(), abi };

@@ -153,7 +153,9 @@ fn allow_git(set: &mut Ruleset, root: &OwnedFd, home: &GitHome, pins: Option<&Pi
         let below: Vec<&[u8]> = hidden.iter().filter_map(|path| below(path, name)).collect();
         if below.is_empty() { allow_kind(set, entry, is) } else { allow_around(set, entry, &below) }
     })?;
-    for directory in [&git_dir, &common_dir] {
+    // In a repository's main work tree both are the same.
+    let linked = (identity(&fstat(&git_dir)?) != identity(&fstat(&common_dir)?)).then_some(&common_dir);
+    for directory in [Some(&git_dir), linked].into_iter().flatten() {
         set.allow(directory, Right::List)?;
         each_entry(directory, |name, entry, is| {
             let withheld = WITHHELD.iter().any(|withheld| name.eq_ignore_ascii_case(withheld));
