@@ -51,6 +51,7 @@ const AT_WORK: &str = concat!(
 #[derive(Clone)]
 pub struct SqliteStore {
     database: Database,
+    projects: Arc<projects::Listed>,
     watch: Arc<Watch>,
 }
 
@@ -78,7 +79,7 @@ impl SqliteStore {
     }
 
     pub(crate) fn new(database: Database, watch: Watch) -> Self {
-        Self { database, watch: Arc::new(watch) }
+        Self { database, projects: Arc::default(), watch: Arc::new(watch) }
     }
 
     /// Returns Turns as rows.
@@ -108,7 +109,7 @@ impl SqliteStore {
 
     /// Returns registered Projects as rows.
     pub fn projects(&self) -> Arc<dyn Projects> {
-        Arc::new(projects::SqliteProjects(self.database.clone()))
+        Arc::new(projects::SqliteProjects::new(self.database.clone(), self.projects.clone()))
     }
 
     /// Returns Providers' settings as rows.

@@ -5,6 +5,7 @@ use crate::{
     database::Database,
     failure::Failure,
     sql::{self, Columns, must, run, text},
+    writer::Writing,
 };
 use async_trait::async_trait;
 use owl_domain::{
@@ -14,6 +15,7 @@ use owl_domain::{
     time::Timestamp,
 };
 use rusqlite::params;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The columns of a Project.
 macro_rules! columns {
@@ -32,24 +34,89 @@ const INSERT: &str =
 const REMOVE: &str = "DELETE FROM projects WHERE name = ?1";
 
 /// The Projects port over the database.
-pub(crate) struct SqliteProjects(pub(crate) Database);
+pub(crate) struct SqliteProjects {
+    database: Database,
+    listed: Arc<Listed>,
+}
+
+/// All Projects, in memory: each command asks for them twice, and they change when a person says so.
+#[derive(Default)]
+pub(crate) struct Listed(Mutex<Kept>);
+
+#[derive(Default)]
+struct Kept {
+    /// How often they changed: a list that was read before a change is not kept after it.
+    changes: u64,
+    list: Option<Vec<Project>>,
+}
+
+impl Listed {
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the list, or how often it changed so far.
+    fn get(&self) -> Result<Vec<Project>, u64> {
+        let kept = self.kept();
+        kept.list.clone().ok_or(kept.changes)
+    }
+
+    fn keep(&self, changes: u64, list: &[Project]) {
+        let mut kept = self.kept();
+        if kept.changes == changes {
+            kept.list = Some(list.to_vec());
+        }
+    }
+
+    fn changed(&self) {
+        let mut kept = self.kept();
+        kept.changes += 1;
+        kept.list = None;
+    }
+}
+
+impl SqliteProjects {
+    pub(crate) fn new(database: Database, listed: Arc<Listed>) -> Self {
+        Self { database, listed }
+    }
+
+    /// Makes a change. Whoever waits for it may leave: what is in memory is forgotten all the same.
+    async fn change<T: Send + 'static>(
+        &self,
+        change: impl FnOnce(&Change<'_>) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let listed = self.listed.clone();
+        let work = move |writing: &mut Writing| {
+            let changed = writing.change(Timestamp::default(), |under_way| change(under_way));
+            listed.changed();
+            changed
+        };
+        self.database.work(work).await
+    }
+}
 
 #[async_trait]
 impl Projects for SqliteProjects {
     async fn add(&self, project: Project) -> Result<(), AddError> {
-        self.0.write(Timestamp::default(), move |change| add(change, &project)).await?
+        self.change(move |change| add(change, &project)).await?
     }
 
     async fn list(&self) -> Result<Vec<Project>, StoreError> {
-        self.0.read(|db| sql::all(db, LIST, [], read)).await
+        let changes = match self.listed.get() {
+            Ok(list) => return Ok(list),
+            Err(changes) => changes,
+        };
+        let list = self.database.read(|db| sql::all(db, LIST, [], read)).await?;
+        self.listed.keep(changes, &list);
+        Ok(list)
     }
 
     async fn get(&self, name: ProjectName) -> Result<Option<Project>, StoreError> {
-        self.0.read(move |db| sql::one(db, GET, [name.as_str()], read)).await
+        self.database.read(move |db| sql::one(db, GET, [name.as_str()], read)).await
     }
 
     async fn remove(&self, name: ProjectName) -> Result<bool, StoreError> {
-        self.0.write(Timestamp::default(), move |change| Ok(run(change.db(), REMOVE, [name.as_str()])? > 0)).await
+        self.change(move |change| Ok(run(change.db(), REMOVE, [name.as_str()])? > 0)).await
     }
 }
 

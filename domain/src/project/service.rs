@@ -259,6 +259,18 @@ impl ProjectService {
         Err(self.invalid(given, NoWorkdir::NotKnown, &projects).await)
     }
 
+    /// Returns the workdir at a place that was one when it was proposed. A root is found by its name alone: whoever runs
+    /// something there has the gate look at what stands there now.
+    ///
+    /// # Errors
+    /// [`WorkdirError`] when it is one no more.
+    pub async fn workdir_at(&self, place: &AbsPath) -> Result<Workdir, WorkdirError> {
+        match self.projects.list().await?.into_iter().find(|project| project.root() == place) {
+            Some(project) => Ok(Workdir { project: project.name, pins: project.pins }),
+            None => self.workdir(place.as_str()).await,
+        }
+    }
+
     async fn invalid(&self, given: &str, reason: NoWorkdir, projects: &[Project]) -> WorkdirError {
         let mut known = Vec::new();
         for project in projects {

@@ -129,7 +129,7 @@ impl ChatService {
     /// Runs a Proposal that was allowed, once: the whole gate again, the start stored, then `execve`.
     pub(super) async fn run(&self, at: CallRef, proposal: Proposal, stop: &Arc<dyn Stop>) -> Result<Left, StoreError> {
         let shown = &proposal.shown;
-        let workdir = self.ports.projects.workdir(shown.workdir.as_str()).await.map_err(JudgeError::from);
+        let workdir = self.ports.projects.workdir_at(&shown.workdir).await.map_err(JudgeError::from);
         let cleared = match workdir {
             Ok(workdir) => self.ports.judge.clear(shown, &workdir).await,
             Err(error) => Err(error),
