@@ -114,7 +114,7 @@ async fn an_operand_that_is_swapped_while_commands_run_is_never_followed_out() {
 type Change = fn(&TempRepo);
 
 /// What is shown, what changes then, and the kind of the second pass's Denial.
-const CHANGES: [(&str, Change, &str); 7] = [
+const CHANGES: [(&str, Change, &str); 8] = [
     (
         "cat mine.txt",
         |repo| instead(repo, "mine.txt", |path| symlink("../outside/secret.txt", path).unwrap()),
@@ -126,6 +126,7 @@ const CHANGES: [(&str, Change, &str); 7] = [
     ("grep -rn mine .", |repo| repo.write("bare/HEAD", "x"), "changed"),
     ("git status", |repo| instead(repo, ".git", |path| symlink("../outside/.git", path).unwrap()), "workdir"),
     ("ls", |repo| instead(repo, "", |path| symlink("outside", path).unwrap()), "workdir"),
+    ("ls", |repo| instead(repo, "", |_| ()), "workdir"),
 ];
 
 fn make_fifo(path: &Path) {

@@ -27,6 +27,27 @@ async fn a_project_is_kept_as_it_was_registered() {
 }
 
 #[tokio::test]
+async fn the_list_of_projects_follows_every_change_also_when_nobody_waited_for_it() {
+    let owl = Owl::new();
+    let projects = owl.store.projects();
+    let one = project("ant", "/home/u/ant");
+    assert_eq!(projects.list().await.unwrap(), []);
+    projects.add(one.clone()).await.unwrap();
+    assert_eq!(owl.store.projects().list().await.unwrap(), std::slice::from_ref(&one));
+    // Asked for, and let go at once: the change is made all the same, before the one that is waited for.
+    let asked = |change: &mut (dyn Future<Output = ()> + Unpin + Send)| {
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        let _once = std::pin::Pin::new(change).poll(&mut context);
+    };
+    asked(&mut Box::pin(async { drop(projects.remove(one.name.clone()).await) }));
+    owl.conversation().await;
+    assert_eq!(projects.list().await.unwrap(), []);
+    asked(&mut Box::pin(async { drop(projects.add(one.clone()).await) }));
+    owl.conversation().await;
+    assert_eq!(projects.list().await.unwrap(), [one]);
+}
+
+#[tokio::test]
 async fn settings_are_replaced_whole_and_removed_with_the_last_error() {
     let owl = Owl::new();
     let configs = owl.store.provider_configs();
