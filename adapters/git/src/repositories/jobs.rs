@@ -172,6 +172,19 @@ impl GitJobs {
     }
 }
 
+/// Removes the lock of a branch that was just being made: a process of git's own that is killed with its group leaves it,
+/// and nobody could make that branch again.
+async fn unlock(project: &Project, branch: &BranchName) {
+    let lock = Path::new(project.pins.common_dir.path.as_str()).join(format!("{HEADS}{branch}.lock"));
+    waiting(move || match fs::remove_file(&lock) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            tracing::warn!(%error, lock = %lock.display(), "what is left of a branch could not be removed");
+        }
+        Ok(()) | Err(_) => {}
+    })
+    .await;
+}
+
 #[async_trait]
 impl JobRepositories for GitJobs {
     async fn make(&self, project: &Project, place: &NewPlace, stop: Arc<dyn Stop>) -> Result<CommitId, WorktreeError> {
@@ -192,6 +205,9 @@ impl JobRepositories for GitJobs {
         match self.add(&at, project, place, &how).await {
             Ok(tip) => Ok(tip),
             Err(failed) => {
+                if stop.is_stopped() {
+                    unlock(project, &place.branch).await;
+                }
                 self.take_away(&at, project, place).await;
                 if stop.is_stopped() {
                     return Err(WorktreeError::Stopped);

@@ -236,8 +236,13 @@ async fn what_is_in_the_way_is_named_and_stays() {
 async fn one_that_is_stopped_or_fails_leaves_nothing() {
     let repo = repo();
     let world = World::of(repo.root()).await;
+    // Wherever git is when it is stopped, a process of its own that is killed in the middle of it included.
+    let lock = repo.root().join(".git").join(format!("refs/heads/{}.lock", world.new_place().branch));
+    fs::create_dir_all(lock.parent().unwrap()).unwrap();
+    fs::write(&lock, "").unwrap();
     let stopped = world.jobs.make(&world.project, &world.new_place(), Arc::new(Flag(true))).await;
     assert_eq!(stopped, Err(WorktreeError::Stopped));
+    assert!(!lock.exists());
     // `owl` as a branch is in the way of any `owl/…`.
     repo.git(["branch", "owl"]);
     let failed = world.jobs.make(&world.project, &world.new_place(), Arc::new(Flag(false))).await;
