@@ -2,7 +2,7 @@
 //! here is committed; what does not is read from the file.
 
 use owl_domain::{
-    ids::Seq,
+    ids::{ConversationId, Seq},
     limits,
     ports::{EventScope, StoredEvent},
     turn::About,
@@ -35,8 +35,8 @@ impl Recent {
     pub(crate) fn add(&self, events: Vec<StoredEvent>) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for event in events {
-            if event.name == "conversation.deleted" {
-                kept.events.retain(|earlier| !is_of_the_same(earlier.about, event.about));
+            if let ("conversation.deleted", About::Conversation(id, _)) = (event.name, event.about) {
+                kept.events.retain(|earlier| !is_of(earlier, id));
                 kept.bytes = kept.events.iter().map(|event| event.text.len()).sum();
             }
             kept.bytes += event.text.len();
@@ -58,24 +58,20 @@ impl Recent {
         let first = kept.events.partition_point(|event| event.seq <= seq);
         let of_scope = |event: &&StoredEvent| match scope {
             EventScope::All => true,
-            EventScope::Conversation(id) => matches!(event.about, About::Conversation(of, _) if of == *id),
+            EventScope::Conversation(id) => is_of(event, *id),
         };
         Some(kept.events.range(first..).filter(of_scope).take(most).cloned().collect())
     }
 }
 
-fn is_of_the_same(one: About, other: About) -> bool {
-    match (one, other) {
-        (About::Conversation(one, _), About::Conversation(other, _)) => one == other,
-        (About::Job(one), About::Job(other)) => one == other,
-        (About::Conversation(..), About::Job(_)) | (About::Job(_), About::Conversation(..)) => false,
-    }
+fn is_of(event: &StoredEvent, conversation: ConversationId) -> bool {
+    matches!(event.about, About::Conversation(of, _) if of == conversation)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use owl_domain::ids::{ConversationId, JobId};
+    use owl_domain::ids::JobId;
 
     const ONE: ConversationId = ConversationId::new(1);
 
