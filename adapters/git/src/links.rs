@@ -100,20 +100,32 @@ impl Objects {
         if fs::symlink_metadata(objects)?.is_symlink() {
             return Err(is_a_link(objects));
         }
-        let places = ["", "pack", "info", "info/commit-graphs"].into_iter().map(str::to_owned);
-        for place in places.chain((0..=0xff).map(|byte| format!("{byte:02x}"))) {
-            let directory = objects.join(&place);
-            let Some(stamp) = Stamp::of(&directory)? else {
-                self.0.remove(&place);
-                continue;
-            };
-            if self.0.get(&place) != Some(&stamp) {
-                each(&directory, |_, kind, path| if kind.is_symlink() { Err(is_a_link(path)) } else { Ok(()) })?;
-                self.0.insert(place, stamp);
-            }
-        }
+        let mut seen = BTreeMap::new();
+        each(objects, |name, kind, path| match name.to_str() {
+            _ if kind.is_symlink() => Err(is_a_link(path)),
+            Some(name) if kind.is_dir() && may_hold_objects(name) => self.look(name, path, &mut seen),
+            _ => Ok(()),
+        })?;
+        self.look("info/commit-graphs", &objects.join("info/commit-graphs"), &mut seen)?;
+        self.0 = seen;
         Ok(())
     }
+
+    /// Looks into one directory, unless it is as it was. Most repositories have few of the 256 that there can be.
+    fn look(&self, place: &str, directory: &Path, seen: &mut BTreeMap<String, Stamp>) -> io::Result<()> {
+        let Some(stamp) = Stamp::of(directory)? else { return Ok(()) };
+        if self.0.get(place) != Some(&stamp) {
+            each(directory, |_, kind, path| if kind.is_symlink() { Err(is_a_link(path)) } else { Ok(()) })?;
+        }
+        seen.insert(place.to_owned(), stamp);
+        Ok(())
+    }
+}
+
+/// Says whether git looks for objects in a directory of that name, on a disk that tells no case apart too.
+fn may_hold_objects(name: &str) -> bool {
+    ["pack", "info"].iter().any(|place| name.eq_ignore_ascii_case(place))
+        || name.len() == 2 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Says that a part of a repository is a link.

@@ -94,8 +94,17 @@ fn a_head_may_be_a_link_to_a_branch_and_to_nothing_else() {
 
 #[test]
 fn an_object_that_is_a_link_is_refused_whenever_it_came() {
-    for name in ["objects/ab/cdef", "objects/cd", "objects/pack/pack-1.pack", "objects/info/commit-graph"] {
+    for name in [
+        "objects/ab/cdef",
+        "objects/EF/cdef",
+        "objects/cd",
+        "objects/pack/pack-1.pack",
+        "objects/info/commit-graph",
+        "objects/info/commit-graphs",
+        "objects/info/commit-graphs/graph-1.graph",
+    ] {
         let git_dir = git_dir();
+        fs::create_dir_all(git_dir.path().join(name).parent().unwrap()).unwrap();
         let objects = git_dir.path().join("objects");
         let mut looked = Objects::default();
         looked.refuse_links(&objects).unwrap();
