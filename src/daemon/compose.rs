@@ -9,7 +9,6 @@ use crate::config::{
     places::Places,
     project::BaseTerms,
 };
-use anyhow::Context as _;
 use owl_domain::{
     conversation::ConversationService,
     gate::Program,
@@ -58,7 +57,7 @@ pub(crate) async fn compose(config: &Config, places: &Places) -> anyhow::Result<
     }
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let store = SqliteStore::open(&places.database(), Arc::new(RpcEventText))?;
-    let spawner = Spawner::start().context("the thread that starts programs could not be made")?;
+    let spawner = Spawner::new();
 
     let registered = store.projects().list().await?;
     let roots: Vec<_> = registered.iter().map(|project| project.root().clone()).collect();

@@ -39,7 +39,7 @@ async fn make(root: &Path) -> Result<String, Failed> {
         .map_err(broken("README.md"))?;
     std::fs::write(root.join("src/main.rs"), "fn main() {\n    println!(\"hello\");\n}\n")
         .map_err(broken("main.rs"))?;
-    let spawner = Spawner::start().map_err(broken("the thread that starts programs"))?;
+    let spawner = Spawner::new();
     let author = ["-c", "user.name=Owl", "-c", "user.email=owl@localhost", "-c", "commit.gpgSign=false"];
     let init = ["init", "-q", "-b", "main"];
     let add = ["add", "."];

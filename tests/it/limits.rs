@@ -262,3 +262,36 @@ async fn so_many_commands_run_at_once_and_the_next_starts_when_one_has_ended() {
     assert_eq!(types[..8], vec!["command.finished"; 8]);
     assert_eq!(types[8], "command.started");
 }
+
+/// What the kernel counts of a daemon: its open descriptors, and its threads.
+#[cfg(target_os = "linux")]
+fn counts(daemon: &Daemon) -> [usize; 2] {
+    ["fd", "task"].map(|of| std::fs::read_dir(format!("/proc/{}/{of}", daemon.pid())).unwrap().count())
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn however_many_commands_ran_the_daemon_has_no_more_descriptors_and_threads_than_one_round_takes() {
+    let mut world = World::new().await;
+    let _model = strict(&mut world).await;
+    let workdir = world.workdir();
+    let c = talk(&mut world.client, &workdir).await;
+    let lines = ["run: git log --oneline\n", "run: cat README.md\n", "run: grep -rn TODO .\n", "run: ls\n"].concat();
+    let mut after = Vec::new();
+    for _ in 0..5 {
+        question(&mut world.client, &c, &lines.repeat(3)).await;
+        let mut shown = Vec::new();
+        for _ in lines.repeat(3).lines() {
+            shown.push(proposal(&mut world.client).await);
+        }
+        for one in shown {
+            allow(&mut world.client, &one).await;
+            world.client.event_of("command.finished").await;
+        }
+        world.client.event_of("turn.finished").await;
+        after.push(counts(&world.daemon));
+    }
+    let (first, rest) = after.split_first().unwrap();
+    let is_as_much = |[descriptors, threads]: &[usize; 2]| *descriptors <= first[0] + 4 && *threads <= first[1] + 4;
+    assert!(rest.iter().all(is_as_much), "{after:?}");
+}

@@ -22,7 +22,7 @@ impl Host {
     pub(crate) fn new() -> Self {
         let made = TempDir::new().unwrap();
         let state = made.path().canonicalize().unwrap();
-        let repositories = GitRepositories::new(Spawner::start().unwrap(), &git(), &abs(&state));
+        let repositories = GitRepositories::new(Spawner::new(), &git(), &abs(&state));
         Self { repositories, state, _state: made }
     }
 

@@ -5,8 +5,8 @@ use crate::{
     capture::Capture,
     kill::{Bounds, Ended, Sink, attend},
     kin::{self, Kin, Mark},
-    own::{OwnCommand, OwnError, open_directory},
-    spawn::{Launch, Spawner, Start, Started, bury_orphans, is_forked},
+    own::{OwnCommand, OwnError},
+    spawn::{Spawner, Started, bury_orphans, is_forked},
 };
 use nix::unistd::Pid;
 use owl_domain::{
@@ -180,18 +180,13 @@ impl Spawner {
         cwd: PathBuf,
         mark: &Mark,
     ) -> Result<Started, OwnError> {
-        let not_started = |reason: String| OwnError::NotStarted { program: program.to_owned(), reason };
-        if !program.is_absolute() {
-            return Err(not_started("its path is not absolute".into()));
-        }
         // What loses its parent becomes a child of the daemon, and so is found and waited for.
         #[cfg(target_os = "linux")]
-        nix::sys::prctl::set_child_subreaper(true).map_err(|e| not_started(e.to_string()))?;
-        let cwd = open_directory(cwd).await.map_err(not_started)?;
+        nix::sys::prctl::set_child_subreaper(true)
+            .map_err(|e| OwnError::NotStarted { program: program.to_owned(), reason: e.to_string() })?;
         env.retain(|(name, _)| name != kin::RUN && name != kin::HOME);
         env.extend(mark.variables());
-        let launch = Launch { program: program.to_owned(), argv, env, cwd, limits: Vec::new(), confine: None };
-        Ok(self.fork(launch, Start::AtOnce).await?.release(program).await?)
+        Ok(self.fork_own(program, argv, env, cwd).await?)
     }
 }
 

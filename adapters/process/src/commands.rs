@@ -154,15 +154,14 @@ pub(crate) async fn launch(
     wall: Arc<Guards>,
 ) -> Result<Forked, NotStarted> {
     let path = program.clone();
-    spawner
-        .fork_made(program, Start::Held, move || {
-            let root = rules.root.get::<OwnedFd>().ok_or_else(|| io::Error::other("its directory is not open"))?;
-            let cwd = root.try_clone()?;
-            let confine = wall.confine(&Executable::read(&path)?, &rules)?;
-            let limits = wall::limits(rules.program);
-            Ok(Launch { program: path, argv, env, cwd, limits, confine: Some(confine) })
-        })
-        .await
+    let make = move || {
+        let root = rules.root.get::<OwnedFd>().ok_or_else(|| io::Error::other("its directory is not open"))?;
+        let cwd = root.try_clone()?;
+        let confine = wall.confine(&Executable::read(&path)?, &rules)?;
+        let limits = wall::limits(rules.program);
+        Ok(Launch { program: path, argv, env, cwd, limits, confine: Some(confine) })
+    };
+    spawner.fork(&program, Start::Held, make).await
 }
 
 /// What [`Commands::hold`] returns, for the tests of [`launch`].

@@ -170,10 +170,7 @@ pub(crate) fn has_ended(owned: &mut Owned) -> io::Result<bool> {
 /// Says whether a child has ended. It is reaped here; its group's number stays taken while the group has a process.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn has_ended(owned: &mut Owned) -> io::Result<bool> {
-    match &mut owned.child {
-        Some(child) => Ok(child.try_wait()?.is_some()),
-        None => Ok(true),
-    }
+    owned.is_reaped()
 }
 
 /// Reads what is there. Returns whether more can come.

@@ -3,7 +3,7 @@
 //! - [`HostCommands`] runs what the gate cleared, under the kernel's wall.
 //! - [`Spawner`] runs Owl's own programs: git, an Agent, a Project's checks. It judges nothing.
 //!
-//! One long-lived thread forks every child; nothing here opens a database, a socket or a model.
+//! Long-lived threads make every child; nothing here opens a database, a socket or a model.
 
 mod agents;
 mod capture;

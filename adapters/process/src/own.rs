@@ -3,7 +3,7 @@
 
 use crate::{
     kill::{Bounds, Sink, attend},
-    spawn::{Launch, NotStarted, Spawner, Start},
+    spawn::{Launch, NotStarted, Spawner, Start, Started},
 };
 use owl_domain::{
     limits,
@@ -12,6 +12,7 @@ use owl_domain::{
 use std::{
     ffi::OsString,
     fs::File,
+    io,
     os::{fd::OwnedFd, unix::fs::OpenOptionsExt},
     path::{Path, PathBuf},
     sync::Arc,
@@ -101,13 +102,7 @@ impl Spawner {
     /// [`OwnError`]; a program that failed is no error.
     pub async fn run_own(&self, command: OwnCommand, stop: Arc<dyn Stop>) -> Result<OwnOutput, OwnError> {
         let OwnCommand { program, argv, env, cwd, deadline, max_bytes } = command;
-        let not_started = |reason: String| OwnError::NotStarted { program: program.clone(), reason };
-        if !program.is_absolute() {
-            return Err(not_started("its path is not absolute".into()));
-        }
-        let cwd = open_directory(cwd).await.map_err(not_started)?;
-        let launch = Launch { program: program.clone(), argv, env, cwd, limits: Vec::new(), confine: None };
-        let started = self.fork(launch, Start::AtOnce).await?.release(&program).await?;
+        let started = self.fork_own(&program, argv, env, cwd).await?;
         let mut kept = Kept { max_bytes, ..Kept::default() };
         let bounds = Bounds { deadline, grace: limits::COMMAND_GRACE };
         let ended = attend(started, bounds, stop, &mut kept)
@@ -122,18 +117,34 @@ impl Spawner {
             stderr: kept.stderr,
         })
     }
+
+    /// Starts a program of Owl's own, unconfined.
+    pub(crate) async fn fork_own(
+        &self,
+        program: &Path,
+        argv: Vec<OsString>,
+        env: Vec<(OsString, OsString)>,
+        cwd: PathBuf,
+    ) -> Result<Started, NotStarted> {
+        let path = program.to_owned();
+        let make = move || {
+            if !path.is_absolute() {
+                return Err(io::Error::other("its path is not absolute"));
+            }
+            Ok(Launch { program: path, argv, env, cwd: open_directory(&cwd)?, limits: Vec::new(), confine: None })
+        };
+        self.fork(program, Start::AtOnce, make).await?.release(program).await
+    }
 }
 
-/// Opens a directory for `fchdir`, away from the threads that serve: it may lie on a disk that does not answer.
-pub(crate) async fn open_directory(path: PathBuf) -> Result<OwnedFd, String> {
-    let open = move || open_directory_now(&path).map_err(|e| format!("`{}` cannot be entered: {e}", path.display()));
-    tokio::task::spawn_blocking(open).await.map_err(|e| e.to_string())?
-}
-
-fn open_directory_now(path: &Path) -> std::io::Result<OwnedFd> {
+/// Opens a directory for `fchdir`. It may lie on a disk that does not answer.
+pub(crate) fn open_directory(path: &Path) -> io::Result<OwnedFd> {
     let mut options = File::options();
     options.read(true).custom_flags(nix::libc::O_DIRECTORY | nix::libc::O_CLOEXEC);
-    Ok(options.open(path)?.into())
+    match options.open(path) {
+        Ok(directory) => Ok(directory.into()),
+        Err(e) => Err(io::Error::other(format!("`{}` cannot be entered: {e}", path.display()))),
+    }
 }
 
 #[derive(Debug, Default)]

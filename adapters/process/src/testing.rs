@@ -119,7 +119,7 @@ impl Try {
 
 impl Bench {
     pub(crate) async fn new() -> Self {
-        let spawner = Spawner::start().unwrap();
+        let spawner = Spawner::new();
         let (guards, measured) = measure(&spawner).await;
         Self { spawner, guards: Arc::new(guards), measured }
     }

@@ -76,7 +76,7 @@ impl Guards {
 
     /// Makes what confines one command. Opens and lists directories, so it belongs on a thread that may block.
     pub(crate) fn confine(&self, executable: &Executable, rules: &Rules) -> io::Result<Confine> {
-        Ok(Confine { landlock: self.landlock(executable, rules)?, filters: self.filters.clone(), abi: None })
+        Ok(Confine { landlock: self.landlock(executable, rules)?, filters: self.filters.clone() })
     }
 
     #[cfg(target_os = "linux")]
@@ -95,21 +95,21 @@ impl Guards {
     }
 }
 
-/// A child's confinement, to be applied between fork and `execve`.
+/// A child's confinement, to be applied before `execve`.
 #[derive(Debug)]
 pub(crate) struct Confine {
     landlock: Option<Ruleset>,
     filters: Option<Arc<Filters>>,
-    abi: Option<u32>,
 }
 
 impl Confine {
-    /// Puts the calling thread behind Landlock for ever. Runs in the child: system calls on ready data only.
-    pub(crate) fn restrict(&mut self) -> Result<(), Failure> {
-        if let Some(set) = self.landlock.take() {
-            self.abi = set.restrict_self().map_err(|_| Stage::Landlock.failed(Errno::last()))?;
+    /// Puts the calling thread behind Landlock for ever, and returns the version of it that the kernel has. Runs in the
+    /// child: system calls on ready data only.
+    pub(crate) fn restrict(&self) -> Result<Option<u32>, Failure> {
+        match &self.landlock {
+            None => Ok(None),
+            Some(set) => set.restrict_self().map_err(|()| Stage::Landlock.failed(Errno::last())),
         }
-        Ok(())
     }
 
     /// Puts it behind the filters, likewise. They come last: they refuse what the steps before them may need.
@@ -118,11 +118,6 @@ impl Confine {
             None => Ok(()),
             Some(filters) => filters.apply().map_err(|_| Stage::Seccomp.failed(Errno::last())),
         }
-    }
-
-    /// Returns the Landlock version that [`Self::restrict`] met.
-    pub(crate) fn landlock_abi(&self) -> Option<u32> {
-        self.abi
     }
 }
 

@@ -19,7 +19,7 @@ impl Stop for Never {
 async fn ran(command: &str, worktree: &Path, timeout: Duration) -> CheckRan {
     let variables = [("PATH", "/usr/bin:/bin"), ("ANTHROPIC_API_KEY", "secret"), ("MINE", "kept")];
     let environment = Environment::of(variables.map(|(name, value)| (name.into(), value.into())));
-    let checks = ShellChecks::new(Spawner::start().unwrap(), environment, worktree.to_str().unwrap());
+    let checks = ShellChecks::new(Spawner::new(), environment, worktree.to_str().unwrap());
     let worktree = AbsPath::new(worktree.to_str().unwrap()).unwrap();
     let command = ShellCommand { run: RunId::new(9), command: command.into(), worktree, timeout };
     checks.run(command, Arc::new(Never)).await.unwrap()

@@ -227,7 +227,7 @@ impl Bench {
 
     /// One whose Agents are ended after a time.
     pub(crate) async fn bounded(subject: &Subject, planted: &[(&str, &str)], bounds: Bounds) -> Self {
-        let (home, spawner) = (TempDir::new().unwrap(), Spawner::start().unwrap());
+        let (home, spawner) = (TempDir::new().unwrap(), Spawner::new());
         let worktree = home.path().canonicalize().unwrap().join("worktree");
         fs::create_dir(&worktree).unwrap();
         repository(&spawner, &worktree).await;

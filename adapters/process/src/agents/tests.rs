@@ -32,7 +32,7 @@ async fn pid_in(file: PathBuf) -> i32 {
 async fn its_lines_are_told_one_by_one_and_then_its_end() {
     let home = tempfile::tempdir().unwrap();
     let text = "echo $$; printf 'one\\n\\ntwo'; sleep 0.05; echo ' more'; head -c 3000 /dev/zero; echo; printf end; echo no >&2; exit 4";
-    let agent = Spawner::start().unwrap().spawn_agent(agent(text, home.path()), Flag::new()).await.unwrap();
+    let agent = Spawner::new().spawn_agent(agent(text, home.path()), Flag::new()).await.unwrap();
     let pid = agent.pid();
     let (lines, end) = all(agent).await;
     let told: Vec<_> =
@@ -49,7 +49,7 @@ async fn it_waits_for_a_slow_reader_and_nothing_is_lost() {
     let home = tempfile::tempdir().unwrap();
     let text = "i=0; while [ $i -lt 200 ]; do head -c 30000 /dev/zero; echo; i=$((i+1)); done; echo > done";
     let spec = AgentSpec { line_bytes: 100_000, ..agent(text, home.path()) };
-    let mut agent = Spawner::start().unwrap().spawn_agent(spec, Flag::new()).await.unwrap();
+    let mut agent = Spawner::new().spawn_agent(spec, Flag::new()).await.unwrap();
     until("enough waits", || agent.told.lock().bytes >= WAITING_BYTES).await;
     assert!(agent.told.lock().bytes < WAITING_BYTES + 200_000, "it is not read further");
     assert!(!home.path().join("done").exists());
@@ -64,7 +64,7 @@ async fn its_environment_is_what_was_given_and_the_mark() {
     let home = tempfile::tempdir().unwrap();
     let mut spec = agent("tr '\\0' '\\n' < /proc/$$/environ", home.path());
     spec.env.push(("OWL_RUN_ID".into(), "forged".into()));
-    let (lines, _) = all(Spawner::start().unwrap().spawn_agent(spec, Flag::new()).await.unwrap()).await;
+    let (lines, _) = all(Spawner::new().spawn_agent(spec, Flag::new()).await.unwrap()).await;
     let text: Vec<_> = lines.iter().map(|line| String::from_utf8(line.kept.clone()).unwrap()).collect();
     assert_eq!(text, ["PATH=/usr/bin:/bin", "OWL_RUN_ID=r_1", &format!("OWL_RUN_HOME={}", home.path().display())]);
 }
@@ -74,8 +74,7 @@ async fn what_it_left_in_a_session_of_its_own_ends_with_it() {
     let home = tempfile::tempdir().unwrap();
     let text = "setsid sh -c 'trap \"\" TERM HUP; echo $$ > other; while :; do sleep 60; done' >/dev/null 2>&1 &
         while ! test -s other; do sleep 0.01; done; echo bye";
-    let (lines, end) =
-        all(Spawner::start().unwrap().spawn_agent(agent(text, home.path()), Flag::new()).await.unwrap()).await;
+    let (lines, end) = all(Spawner::new().spawn_agent(agent(text, home.path()), Flag::new()).await.unwrap()).await;
     assert_eq!((lines.len(), end.exit_code), (1, Some(0)));
     let other = pid_in(home.path().join("other")).await;
     assert!(!is_alive(other));
@@ -87,7 +86,7 @@ async fn a_stop_ends_it_with_children_that_ignore_term_and_cleared_the_mark() {
     let home = tempfile::tempdir().unwrap();
     let text = "trap '' TERM; setsid env -i sh -c 'trap \"\" TERM HUP; echo $$ > other; while :; do /bin/sleep 60; done' & wait; wait; sleep 60";
     let stop = Flag::new();
-    let agent = Spawner::start().unwrap().spawn_agent(agent(text, home.path()), stop.clone()).await.unwrap();
+    let agent = Spawner::new().spawn_agent(agent(text, home.path()), stop.clone()).await.unwrap();
     let other = pid_in(home.path().join("other")).await;
     stop.tell();
     let (_, end) = all(agent).await;
@@ -99,7 +98,7 @@ async fn a_stop_ends_it_with_children_that_ignore_term_and_cleared_the_mark() {
 async fn one_that_is_dropped_is_killed_with_what_it_started() {
     let home = tempfile::tempdir().unwrap();
     let text = "setsid sh -c 'echo $$ > other; exec sleep 600' & echo $$ > own; wait";
-    let agent = Spawner::start().unwrap().spawn_agent(agent(text, home.path()), Flag::new()).await.unwrap();
+    let agent = Spawner::new().spawn_agent(agent(text, home.path()), Flag::new()).await.unwrap();
     let (own, other) = (pid_in(home.path().join("own")).await, pid_in(home.path().join("other")).await);
     drop(agent);
     until("both are gone", || !is_alive(own) && !is_alive(other)).await;
@@ -108,7 +107,7 @@ async fn one_that_is_dropped_is_killed_with_what_it_started() {
 #[tokio::test]
 async fn what_a_dead_daemon_left_is_found_by_its_mark_and_nothing_else_is_touched() {
     let home = tempfile::tempdir().unwrap();
-    let spawner = Spawner::start().unwrap();
+    let spawner = Spawner::new();
     // As after a crash: marked processes that nobody owns any more, of three Runs and of another daemon.
     let run = async |file: &str, run: &str, of: &str| {
         let text =
@@ -134,7 +133,7 @@ async fn a_check_keeps_both_ends_of_its_output_and_ends_what_it_started() {
     let home = tempfile::tempdir().unwrap();
     let text = "setsid sh -c 'echo $$ > other; exec sleep 600' & while ! test -s other; do sleep 0.01; done
         echo first; head -c 200000 /dev/zero | tr '\\0' x; echo; echo last; echo wrong >&2; exit 2";
-    let spawner = Spawner::start().unwrap();
+    let spawner = Spawner::new();
     let end = spawner.run_check(script(text, home.path()), mark(home.path()), Flag::new()).await.unwrap();
     assert_eq!((end.ended_by, end.exit_code, end.stderr.head.as_str()), (EndedBy::Exit, Some(2), "wrong\n"));
     assert!(end.stdout.head.starts_with("first\n") && end.stdout.tail.ends_with("\nlast\n"));
@@ -147,7 +146,7 @@ async fn a_check_that_takes_too_long_is_ended_and_said_so() {
     let home = tempfile::tempdir().unwrap();
     let command =
         OwnCommand { deadline: Duration::from_millis(200), ..script("echo begun; exec sleep 600", home.path()) };
-    let end = Spawner::start().unwrap().run_check(command, mark(home.path()), Flag::new()).await.unwrap();
+    let end = Spawner::new().run_check(command, mark(home.path()), Flag::new()).await.unwrap();
     assert_eq!((end.ended_by, end.stdout.head.as_str()), (EndedBy::Timeout, "begun\n"));
 }
 
@@ -155,6 +154,6 @@ async fn a_check_that_takes_too_long_is_ended_and_said_so() {
 async fn what_cannot_be_started_says_why() {
     let home = tempfile::tempdir().unwrap();
     let spec = AgentSpec { program: "/no/such".into(), ..agent("", home.path()) };
-    let error = Spawner::start().unwrap().spawn_agent(spec, Flag::new()).await.unwrap_err();
+    let error = Spawner::new().spawn_agent(spec, Flag::new()).await.unwrap_err();
     assert!(error.to_string().contains("No such file or directory"), "{error}");
 }

@@ -233,7 +233,7 @@ async fn a_command_with_a_program_of_another_format_is_not_given_to_a_shell() {
 #[tokio::test]
 async fn no_more_run_at_once_than_the_limit_and_the_next_waits_until_one_ends_or_it_is_stopped() {
     let measured = Measured { landlock: false, seccomp: false, abi: None };
-    let commands = host(Spawner::start().unwrap(), Sandbox::Auto, measured);
+    let commands = host(Spawner::new(), Sandbox::Auto, measured);
     let stop = Flag::new();
     let mut places = Vec::new();
     for _ in 0..limits::COMMANDS_RUNNING {
@@ -263,7 +263,7 @@ async fn futures_poll<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
 #[tokio::test]
 async fn the_wall_is_told_as_it_was_measured_and_off_means_none() {
     let measured = Measured { landlock: true, seccomp: true, abi: Some(7) };
-    let spawner = Spawner::start().unwrap();
+    let spawner = Spawner::new();
     let commands = host(spawner.clone(), Sandbox::Off, measured);
     assert_eq!((commands.wall().confinement, commands.wall().sandbox), (Confinement::Gate, Sandbox::Off));
     let lacking = Measured { landlock: false, seccomp: true, abi: None };
@@ -278,28 +278,30 @@ async fn the_wall_is_told_as_it_was_measured_and_off_means_none() {
 }
 
 #[tokio::test]
-async fn what_runs_ends_when_the_daemon_is_killed() {
-    let home = tempfile::tempdir().unwrap();
-    let file = home.path().join("pid");
-    let mut daemon = std::process::Command::new(crate::testing::probe::program())
-        .args(crate::testing::probe::argv().into_iter().skip(1))
-        .env("OWL_PROBE", format!("daemon|{}", file.display()))
-        .stdout(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
-    let pid = || fs::read_to_string(&file).ok()?.trim().parse::<i32>().ok();
-    until("its child runs", || pid().is_some()).await;
-    assert!(is_alive(pid().unwrap()));
-    daemon.kill().unwrap();
-    // A test beside this one may have reaped it as an orphan.
-    daemon.wait().ok();
-    until("its child is gone", || !is_alive(pid().unwrap())).await;
+async fn what_runs_or_is_held_ends_when_the_daemon_is_killed() {
+    for with in ["daemon", "holder"] {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("pid");
+        let mut daemon = std::process::Command::new(crate::testing::probe::program())
+            .args(crate::testing::probe::argv().into_iter().skip(1))
+            .env("OWL_PROBE", format!("{with}|{}", file.display()))
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let pid = || fs::read_to_string(&file).ok()?.trim().parse::<i32>().ok();
+        until("its child is there", || pid().is_some()).await;
+        assert!(is_alive(pid().unwrap()));
+        daemon.kill().unwrap();
+        // A test beside this one may have reaped it as an orphan.
+        daemon.wait().ok();
+        until("its child is gone", || !is_alive(pid().unwrap())).await;
+    }
 }
 
 #[tokio::test]
 async fn a_spawner_whose_owners_are_gone_ends_and_leaves_nothing() {
     let home = tempfile::tempdir().unwrap();
-    let spawner = Spawner::start().unwrap();
+    let spawner = Spawner::new();
     let running = tokio::spawn({
         let command = script("echo $$ > pid; exec sleep 600", home.path());
         async move { spawner.run_own(command, Flag::new()).await }

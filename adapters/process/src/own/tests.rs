@@ -2,7 +2,7 @@ use super::*;
 use crate::testing::{Flag, is_alive, script, until};
 
 fn spawner() -> Spawner {
-    Spawner::start().unwrap()
+    Spawner::new()
 }
 
 #[tokio::test]

@@ -1,27 +1,32 @@
-//! What a child does between `fork` and `execve`. Other threads of the daemon may have held any lock at the fork, so
-//! nothing here allocates, frees, locks, formats or logs: system calls on data that was made before (D13).
+//! What a child does until `execve`. It shares the daemon's memory, or is a copy of it in which any lock may be held. So
+//! nothing here allocates, frees, locks, formats, logs, or writes anything but its own stack: system calls on data that
+//! was made before (D13).
 
-use super::{Failure, Stage};
+use super::{
+    Launch, Start,
+    told::{Failure, Stage, Told},
+};
 use crate::wall::{Answer, Confine};
 use nix::{
     errno::Errno,
     fcntl::{OFlag, open},
     libc::{self, c_char},
     sys::{
-        resource::{Resource, setrlimit},
+        resource::{Resource, getrlimit, setrlimit},
+        signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction},
         stat::Mode,
     },
     unistd::{self, Pid},
 };
 use std::{
     ffi::{CString, OsString},
+    fs::File,
     io,
     os::{
         fd::{AsRawFd, OwnedFd, RawFd},
-        unix::{ffi::OsStrExt, process::CommandExt},
+        unix::ffi::OsStrExt,
     },
     path::Path,
-    process::Command,
     ptr,
     sync::atomic::AtomicPtr,
 };
@@ -29,18 +34,29 @@ use std::{
 /// The exit status of a child that could not become its program.
 const NO_PROGRAM: i32 = 127;
 
-/// All that a child needs, made before the fork.
+/// All that a child needs, made before it.
 pub(super) struct Child {
-    pub(super) parent: Pid,
-    pub(super) cwd: OwnedFd,
-    pub(super) limits: Vec<Limit>,
-    pub(super) confine: Option<Confine>,
-    pub(super) then: Then,
-    /// Closed by `execve`; before it, a [`Failure`] may be written here.
-    pub(super) tell: OwnedFd,
-    pub(super) exec: Exec,
+    parent: Pid,
+    cwd: OwnedFd,
+    stdin: OwnedFd,
+    ends: Ends,
+    limits: Vec<Limit>,
+    confine: Option<Confine>,
+    start: Start,
+    exec: Exec,
     /// Where to stop when descriptors can only be closed one by one.
-    pub(super) highest: RawFd,
+    highest: RawFd,
+}
+
+/// The child's ends of its pipes.
+#[derive(Debug)]
+pub(super) struct Ends {
+    pub(super) stdout: OwnedFd,
+    pub(super) stderr: OwnedFd,
+    /// Where it tells what becomes of it; closed by `execve`.
+    pub(super) tell: OwnedFd,
+    /// Where it waits for the byte that lets it go, if it is to be held.
+    pub(super) wait: Option<OwnedFd>,
 }
 
 /// One resource's soft and hard limit.
@@ -51,18 +67,8 @@ pub(crate) struct Limit {
     pub(crate) hard: u64,
 }
 
-/// What follows once the child is confined.
-pub(super) enum Then {
-    /// `execve`.
-    Exec,
-    /// `execve`, after one byte was read here. At the end of the file it exits and runs nothing.
-    Hold(OwnedFd),
-    /// Trying what the wall refuses.
-    Probe,
-}
-
 /// The arguments of `execve`, ready for it.
-pub(super) struct Exec {
+struct Exec {
     program: CString,
     argv: Pointers,
     env: Pointers,
@@ -88,7 +94,7 @@ impl Pointers {
 }
 
 impl Exec {
-    pub(super) fn new(program: &Path, argv: &[OsString], env: &[(OsString, OsString)]) -> io::Result<Self> {
+    fn new(program: &Path, argv: &[OsString], env: &[(OsString, OsString)]) -> io::Result<Self> {
         let text = |bytes: Vec<u8>| CString::new(bytes).map_err(io::Error::from);
         let pair = |(name, value): &(OsString, OsString)| text([name.as_bytes(), b"=", value.as_bytes()].concat());
         let argv: io::Result<_> = argv.iter().map(|word| text(word.as_bytes().to_vec())).collect();
@@ -98,89 +104,102 @@ impl Exec {
     }
 }
 
-/// Makes the next child of `command` run `child` where std would call `execve`.
-pub(super) fn arm(command: &mut Command, mut child: Child) {
-    // SAFETY: `Child::run` makes system calls on memory that exists before the fork, takes no lock, neither allocates
-    // nor frees, and never returns into std's set-up.
-    unsafe {
-        command.pre_exec(move || child.run());
-    }
-}
-
 impl Child {
-    fn run(&mut self) -> ! {
-        let code = match self.prepare() {
-            Ok(readable) => self.go_on(readable),
-            Err(failure) => self.tell(failure),
+    pub(super) fn new(launch: Launch, start: Start, ends: Ends) -> io::Result<Self> {
+        let Launch { program, argv, env, cwd, limits, confine } = launch;
+        let highest =
+            getrlimit(Resource::RLIMIT_NOFILE).map_or(i32::MAX, |(soft, _)| i32::try_from(soft).unwrap_or(i32::MAX));
+        Ok(Self {
+            parent: unistd::getpid(),
+            cwd,
+            stdin: File::open("/dev/null")?.into(),
+            ends,
+            limits,
+            confine,
+            start,
+            exec: Exec::new(&program, &argv, &env)?,
+            highest,
+        })
+    }
+
+    /// Becomes the program, or ends.
+    pub(super) fn run(&self) -> ! {
+        let code = match self.go() {
+            Ok(code) => code,
+            Err(failure) => {
+                self.tell(Told::Failed(failure));
+                NO_PROGRAM
+            }
         };
         exit(code)
     }
 
-    /// Sets up the child and puts it behind Landlock, whose rules are a descriptor. Says whether it could read before,
-    /// which only a probe wants to know.
-    fn prepare(&mut self) -> Result<bool, Failure> {
-        #[cfg(target_os = "linux")]
-        nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL).map_err(|e| Stage::Parent.failed(e))?;
-        // The daemon may have died before the line above took effect; then nobody would ever end this child.
-        if unistd::getppid() != self.parent {
-            return Err(Stage::Parent.failed(Errno::ESRCH));
-        }
-        unistd::fchdir(&self.cwd).map_err(|e| Stage::Directory.failed(e))?;
-        let readable = matches!(self.then, Then::Probe) && reads();
-        if let Some(confine) = &mut self.confine {
-            confine.restrict()?;
-        }
-        Ok(readable)
-    }
-
-    /// What needs no descriptor, and so goes on while the daemon stores that the child is there.
-    fn bind(&self) -> Result<(), Failure> {
+    /// Returns the exit status of a child that was not to become a program.
+    fn go(&self) -> Result<i32, Failure> {
+        self.set_up()?;
+        let readable = self.start == Start::Probe && reads();
+        let abi = self.confine.as_ref().map_or(Ok(None), Confine::restrict)?;
+        close_all_but(self.ends.wait.as_ref().unwrap_or(&self.ends.tell), &self.ends.tell, self.highest);
         for limit in &self.limits {
             setrlimit(limit.resource, limit.soft, limit.hard).map_err(|e| Stage::Limits.failed(e))?;
         }
-        match &self.confine {
-            Some(confine) => confine.filter(),
-            None => Ok(()),
+        self.confine.as_ref().map_or(Ok(()), Confine::filter)?;
+        self.tell(Told::Placed(unistd::getpid()));
+        if self.start == Start::Probe {
+            let answer = Answer { read_before: readable, read_after: reads(), socket: connects(), fork: forks(), abi };
+            return Err(Failure { stage: Stage::Probed, value: answer.encode() });
         }
-    }
-
-    /// Closes what is not the child's, confines it whole, and becomes the program. Returns the exit status of a child
-    /// that did not.
-    fn go_on(&self, readable: bool) -> i32 {
-        let tell = self.tell.as_raw_fd();
-        let go = if let Then::Hold(go) = &self.then { go.as_raw_fd() } else { tell };
-        close_all_but(go, tell, self.highest);
-        if let Err(failure) = self.bind() {
-            return self.tell(failure);
+        if !self.ends.wait.as_ref().is_none_or(released) {
+            return Ok(0);
         }
-        match &self.then {
-            Then::Exec => {}
-            Then::Hold(go) => {
-                if !released(go) {
-                    return 0;
-                }
-            }
-            Then::Probe => {
-                let abi = self.confine.as_ref().and_then(Confine::landlock_abi);
-                let answer =
-                    Answer { read_before: readable, read_after: reads(), socket: connects(), fork: forks(), abi };
-                return self.tell(Failure { stage: Stage::Probed, value: answer.encode() });
-            }
-        }
+        self.tell(Told::Begins);
         // SAFETY: the pointers are to a null-terminated string and to null-terminated arrays of such, all owned by
         // `self.exec`, which outlives the call.
         unsafe {
             libc::execve(self.exec.program.as_ptr(), self.exec.argv.as_ptr(), self.exec.env.as_ptr());
         }
-        self.tell(Stage::Program.failed(Errno::last()))
+        Err(Stage::Program.failed(Errno::last()))
     }
 
-    fn tell(&self, failure: Failure) -> i32 {
-        match unistd::write(&self.tell, &failure.encode()) {
-            // If it could not be written, nobody is left to read it.
-            Ok(_) | Err(_) => NO_PROGRAM,
+    /// Makes it a child as any other: it ends with the daemon, takes signals, leads a group, and has its streams and its
+    /// directory.
+    fn set_up(&self) -> Result<(), Failure> {
+        #[cfg(target_os = "linux")]
+        nix::sys::prctl::set_pdeathsig(Signal::SIGKILL).map_err(|e| Stage::Parent.failed(e))?;
+        // The daemon may have died before the line above took effect; then nobody would ever end this child.
+        if unistd::getppid() != self.parent {
+            return Err(Stage::Parent.failed(Errno::ESRCH));
+        }
+        take_signals().map_err(|e| Stage::Parent.failed(e))?;
+        let itself = Pid::from_raw(0);
+        unistd::setpgid(itself, itself).map_err(|e| Stage::Parent.failed(e))?;
+        let streams = unistd::dup2_stdin(&self.stdin)
+            .and_then(|()| unistd::dup2_stdout(&self.ends.stdout))
+            .and_then(|()| unistd::dup2_stderr(&self.ends.stderr));
+        streams.map_err(|e| Stage::Streams.failed(e))?;
+        unistd::fchdir(&self.cwd).map_err(|e| Stage::Directory.failed(e))
+    }
+
+    fn tell(&self, told: Told) {
+        // If it could not be written, nobody is left to read it.
+        unistd::write(&self.ends.tell, &told.encode()).ok();
+    }
+}
+
+/// Lets signals in again, which the thread that made this child keeps out, with nothing of the daemon's to handle them. What
+/// the daemon's own parent had it ignore stays ignored; a broken pipe, which every Rust program ignores, does not.
+fn take_signals() -> nix::Result<()> {
+    let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
+    for signal in Signal::iterator().filter(|signal| !matches!(signal, Signal::SIGKILL | Signal::SIGSTOP)) {
+        // SAFETY: the default action, or what was there before, runs no code of this program.
+        unsafe {
+            let before = sigaction(signal, &default)?;
+            if matches!(before.handler(), SigHandler::SigIgn) && signal != Signal::SIGPIPE {
+                sigaction(signal, &before)?;
+            }
         }
     }
+    SigSet::empty().thread_set_mask()
 }
 
 /// Waits for the byte that lets it go. At the end of the file whoever held it has let it fall.
@@ -227,9 +246,9 @@ fn exit(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-/// Closes every descriptor from 3 on but these two: what belongs to the daemon or to a sibling, and std's report of the
-/// start, whose end makes `spawn` return in the daemon.
-fn close_all_but(one: RawFd, other: RawFd, highest: RawFd) {
+/// Closes every descriptor from 3 on but these two: what belongs to the daemon or to a sibling.
+fn close_all_but(one: &OwnedFd, other: &OwnedFd, highest: RawFd) {
+    let (one, other) = (one.as_raw_fd(), other.as_raw_fd());
     let (low, high) = (one.min(other), one.max(other));
     close(3, low - 1, highest);
     close(low + 1, high - 1, highest);

@@ -96,12 +96,18 @@ fn attempt(words: &[&str]) -> io::Result<String> {
         ["daemon", file] => {
             let text = format!("echo $$ > {file}; exec sleep 600");
             let run = async {
-                let spawner = crate::Spawner::start()?;
+                let spawner = crate::Spawner::new();
                 let command = super::script(&text, std::path::Path::new("/"));
                 spawner.run_own(command, super::Flag::new()).await.map_err(io::Error::other)
             };
             tokio::runtime::Runtime::new()?.block_on(run).map(|output| format!("{output:?}"))
         }
+        ["holder", file] => tokio::runtime::Runtime::new()?.block_on(async {
+            let what = super::Try::new(owl_domain::gate::Program::Cat, &[], super::nothing());
+            let held = super::Bench::new().await.hold("/".as_ref(), what).await.map_err(io::Error::other)?;
+            fs::write(file, held.pid().to_string())?;
+            std::future::pending().await
+        }),
         _ => Err(io::Error::other("what?")),
     }
 }

@@ -4,13 +4,13 @@
 use super::{Confine, Filters, Guards, Ruleset, Strength};
 use crate::{
     own::open_directory,
-    spawn::{Failure, Launch, Spawner, Stage, Start},
+    spawn::{Failure, Launch, Spawner, Stage},
 };
 use owl_domain::{
     gate::{Confinement, Sandbox},
     ports::Wall,
 };
-use std::{os::fd::OwnedFd, sync::Arc};
+use std::{io, os::fd::OwnedFd, sync::Arc};
 
 /// What a probe child found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,19 +108,14 @@ fn standing() -> Vec<OwnedFd> {
 }
 
 /// Forks a child under an empty rule set and the filters, which tries what they refuse.
-async fn probe(spawner: &Spawner, guards: &Guards) -> Result<Failure, String> {
-    let text = |e: std::io::Error| e.to_string();
-    let landlock = guards.strength.map(Ruleset::new).transpose().map_err(text)?;
-    let launch = Launch {
-        program: "/".into(),
-        argv: Vec::new(),
-        env: Vec::new(),
-        cwd: open_directory("/".into()).await?,
-        limits: Vec::new(),
-        confine: Some(Confine { landlock, filters: guards.filters.clone(), abi: None }),
+async fn probe(spawner: &Spawner, guards: &Guards) -> io::Result<Failure> {
+    let (strength, filters) = (guards.strength, guards.filters.clone());
+    let make = move || {
+        let confine = Confine { landlock: strength.map(Ruleset::new).transpose()?, filters };
+        let (program, cwd) = ("/".into(), open_directory("/".as_ref())?);
+        Ok(Launch { program, argv: Vec::new(), env: Vec::new(), cwd, limits: Vec::new(), confine: Some(confine) })
     };
-    let forked = spawner.fork(launch, Start::Probe).await.map_err(|e| e.to_string())?;
-    forked.answer().await.map_err(text)?.ok_or_else(|| "the probe said nothing".to_owned())
+    spawner.probe(make).await
 }
 
 /// Says what commands run under, and what is missing.

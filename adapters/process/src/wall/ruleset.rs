@@ -71,9 +71,11 @@ mod linux {
             (&mut self.0).add_rule(PathBeneath::new(fd, access)).map(drop).map_err(io::Error::other)
         }
 
-        /// Binds the calling thread. Runs in the child: two system calls and a `close`.
-        pub(in crate::wall) fn restrict_self(self) -> Result<Option<u32>, RulesetError> {
-            Ok(match self.0.restrict_self()?.landlock {
+        /// Binds the calling thread. Runs in the child: four system calls. What is used up is a copy of the descriptor,
+        /// because this value belongs to the daemon, whose memory the child is in.
+        pub(in crate::wall) fn restrict_self(&self) -> Result<Option<u32>, ()> {
+            let copy = self.0.try_clone().map_err(drop)?;
+            Ok(match copy.restrict_self().map_err(drop)?.landlock {
                 LandlockStatus::NotEnabled | LandlockStatus::NotImplemented => None,
                 LandlockStatus::Available { effective_abi, kernel_abi } => {
                     Some(kernel_abi.and_then(|abi| u32::try_from(abi).ok()).unwrap_or(effective_abi as u32))
@@ -100,8 +102,8 @@ mod other {
             match *self {}
         }
 
-        pub(in crate::wall) fn restrict_self(self) -> io::Result<Option<u32>> {
-            match self {}
+        pub(in crate::wall) fn restrict_self(&self) -> Result<Option<u32>, ()> {
+            match *self {}
         }
     }
 }

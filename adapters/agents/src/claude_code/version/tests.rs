@@ -18,7 +18,7 @@ fn environment(path: &Path, home: &Path) -> Environment {
 
 async fn asked(version: &str, help: &str) -> Result<Tool, String> {
     let (_home, path) = tool(version, help);
-    let spawner = Spawner::start().unwrap();
+    let spawner = Spawner::new();
     let environment = environment(Path::new("/usr/bin:/bin"), Path::new("/nonexistent"));
     let stamp = find(Some(&path), &environment).unwrap();
     ask(&spawner, &environment, &stamp).await.map_err(|error| {

@@ -31,7 +31,7 @@ pub(super) const ASKED: [&str; 14] = [
 ];
 
 pub(super) async fn in_home(home: &GitHome, words: &str) -> String {
-    let git = OwlGit::new(Spawner::start().unwrap(), &git());
+    let git = OwlGit::new(Spawner::new(), &git());
     let words: Vec<_> = words.split(' ').collect();
     match git.run(&at(home), &words).await.unwrap().succeeded() {
         Ok(printed) => String::from_utf8_lossy(&printed).trim_end_matches('\n').to_owned(),

@@ -60,7 +60,7 @@ impl Ground {
 #[tokio::test]
 async fn the_process_has_the_program_the_words_the_variables_and_the_directory_that_were_shown() {
     let ground = Ground::new();
-    let commands = HostCommands::start(Spawner::start().unwrap(), Sandbox::Off, &[]).await;
+    let commands = HostCommands::start(Spawner::new(), Sandbox::Off, &[]).await;
     // A program that waits can be looked at; the gate itself would refuse a named pipe.
     nix::unistd::mkfifo(&ground.root.join("a b"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     let (shown, cleared) = ground.cleared("cat -n 'a b'", commands.program(Program::Cat), &commands.wall());
@@ -82,7 +82,7 @@ async fn the_process_has_the_program_the_words_the_variables_and_the_directory_t
 #[tokio::test]
 async fn what_was_cleared_prints_and_says_what_it_ran_under() {
     let ground = Ground::new();
-    let commands = HostCommands::start(Spawner::start().unwrap(), Sandbox::Auto, &[]).await;
+    let commands = HostCommands::start(Spawner::new(), Sandbox::Auto, &[]).await;
     let (shown, cleared) = ground.cleared("wc -l a.md", commands.program(Program::Wc), &commands.wall());
     let ran = finish(commands.hold(cleared, Flag::new()).await.unwrap().release().await.unwrap()).await;
     assert_eq!((ran.stdout.head.as_str(), ran.exit_code), ("1 a.md\n", Some(0)));
@@ -92,7 +92,7 @@ async fn what_was_cleared_prints_and_says_what_it_ran_under() {
 #[tokio::test]
 async fn a_program_that_was_not_found_at_start_is_never_run() {
     let ground = Ground::new();
-    let commands = HostCommands::start(Spawner::start().unwrap(), Sandbox::Auto, &[]).await;
+    let commands = HostCommands::start(Spawner::new(), Sandbox::Auto, &[]).await;
     let other = commands.program(Program::Head);
     let (_, cleared) = ground.cleared("cat a.md", other, &commands.wall());
     let error = commands.hold(cleared, Flag::new()).await.err().unwrap().to_string();
@@ -103,7 +103,7 @@ async fn a_program_that_was_not_found_at_start_is_never_run() {
 async fn without_both_guards_nothing_runs_where_they_are_required() {
     let ground = Ground::new();
     let measured = Measured { landlock: true, seccomp: false, abi: Some(7) };
-    let commands = host(Spawner::start().unwrap(), Sandbox::Required, measured);
+    let commands = host(Spawner::new(), Sandbox::Required, measured);
     // The gate refuses it first; here it is told that nothing is required.
     let wall = Wall { sandbox: Sandbox::Auto, ..commands.wall() };
     let (_, cleared) = ground.cleared("cat a.md", commands.program(Program::Cat), &wall);
@@ -114,7 +114,7 @@ async fn without_both_guards_nothing_runs_where_they_are_required() {
 #[tokio::test]
 async fn a_command_that_waits_for_its_turn_can_be_stopped() {
     let ground = Ground::new();
-    let commands = HostCommands::start(Spawner::start().unwrap(), Sandbox::Off, &[]).await;
+    let commands = HostCommands::start(Spawner::new(), Sandbox::Off, &[]).await;
     let mut held = Vec::new();
     for _ in 0..limits::COMMANDS_RUNNING {
         let (_, cleared) = ground.cleared("cat a.md", commands.program(Program::Cat), &commands.wall());

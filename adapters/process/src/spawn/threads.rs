@@ -1,0 +1,66 @@
+//! The threads that make children. A child ends when the *thread* that made it ends (the parent-death signal follows
+//! it), so each lives as long as anybody can ask or has a child. A thread is stuck while its child is held; whoever asks
+//! meanwhile gets another.
+
+use nix::sys::signal::SigSet;
+use std::{
+    io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc},
+    thread,
+};
+
+/// Far more than is needed; pages that are not touched cost nothing.
+const STACK_BYTES: usize = 256 * 1024;
+
+pub(super) type Work = Box<dyn FnOnce() + Send>;
+
+/// Those that have nothing to do, the one that did last on top. As many as ever worked at once.
+#[derive(Debug, Default)]
+pub(super) struct Threads {
+    idle: Mutex<Vec<mpsc::Sender<Work>>>,
+}
+
+impl Threads {
+    /// Gives work to a thread that has none, or to a new one.
+    ///
+    /// # Errors
+    /// When the system gives no thread; then the work is dropped.
+    pub(super) fn give(self: &Arc<Self>, work: Work) -> io::Result<()> {
+        let idle = self.idle().pop();
+        let work = match idle {
+            None => work,
+            // One that waits for work takes it.
+            Some(thread) => match thread.send(work) {
+                Ok(()) => return Ok(()),
+                Err(mpsc::SendError(work)) => work,
+            },
+        };
+        let threads = Arc::downgrade(self);
+        let builder = thread::Builder::new().name("owl-fork".into()).stack_size(STACK_BYTES);
+        builder.spawn(move || serve(&threads, work)).map(drop)
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<mpsc::Sender<Work>>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn serve(threads: &Weak<Threads>, mut work: Work) {
+    // None of the daemon's handlers may run in a child that still shares its memory; the child lets them in again.
+    SigSet::all().thread_block().ok();
+    loop {
+        // A panic was told already, and is no reason to end this thread's children.
+        catch_unwind(AssertUnwindSafe(work)).ok();
+        let (given, next) = mpsc::channel();
+        match threads.upgrade() {
+            Some(threads) => threads.idle().push(given),
+            None => return,
+        }
+        // The other end goes with the last owner of these threads.
+        match next.recv() {
+            Ok(next) => work = next,
+            Err(mpsc::RecvError) => return,
+        }
+    }
+}
