@@ -10,6 +10,7 @@ mod agents;
 mod architecture;
 mod chat;
 mod cli;
+mod confinement;
 mod connections;
 mod consent;
 mod crashes;

@@ -126,7 +126,8 @@ fn shown(checked: &Checked, facts: &Facts) -> Result<Shown, Refusal> {
         return Err(Refusal::about(DenialKind::NotInstalled, program.name(), message));
     };
     if facts.wall.sandbox == Sandbox::Required && facts.wall.confinement != Confinement::Both {
-        let message = "the configuration requires the kernel's confinement, and this kernel lacks a part of it";
+        let missing = facts.wall.missing.join(", ");
+        let message = format!("the configuration says `sandbox: required`, and this kernel lacks {missing}");
         return Err(Refusal::whole(DenialKind::Sandbox, message));
     }
     let env = match (program, &facts.git) {

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so and ends")]
 
-use crate::daemon::PATIENCE;
+use crate::daemon::{Home, PATIENCE};
 use std::{
     ffi::OsStr,
     path::{Path, PathBuf},
@@ -61,4 +61,13 @@ pub async fn run_in(
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
     }
+}
+
+/// Writes a program from another process: one that this process had open for writing could be in the hands of a child
+/// that another test forks at this moment, and would be busy.
+pub(crate) async fn write_program(home: &Home, program: &Path, text: &str) {
+    let path = program.to_str().unwrap();
+    let written =
+        run(OsStr::new("sh"), &["-c", "cat > \"$0\" && chmod 700 \"$0\"", path], &home.environment(), text).await;
+    assert_eq!(written.code, Some(0), "{}", written.stderr);
 }

@@ -2,9 +2,8 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test that cannot go on says so, and what is skipped")]
 
-use crate::{Home, run};
+use crate::{Home, program::write_program, run};
 use std::{
-    ffi::OsStr,
     fs::{self, DirBuilder, File},
     io::{ErrorKind, Write as _},
     os::unix::fs::DirBuilderExt as _,
@@ -64,13 +63,4 @@ impl SmallDisk {
     fn filler(&self, daemon: u32) -> PathBuf {
         self.seen(daemon, &self.at.join("filler"))
     }
-}
-
-/// Writes a program from another process: one that this process had open for writing could be in the hands of a child
-/// that another test forks at this moment, and would be busy.
-async fn write_program(home: &Home, program: &Path, text: &str) {
-    let path = program.to_str().unwrap();
-    let written =
-        run(OsStr::new("sh"), &["-c", "cat > \"$0\" && chmod 700 \"$0\"", path], &home.environment(), text).await;
-    assert_eq!(written.code, Some(0), "{}", written.stderr);
 }
