@@ -1,16 +1,23 @@
 //! One daemon per data directory (D4): an exclusive lock on a file, which the kernel lets go of however the daemon ends.
 //! The file itself stays: removing it would let two daemons hold two files of one name.
+//!
+//! It is a record lock, because that is the process's own: a child that a killed daemon was just making would hold any other
+//! kind a moment longer, and the next daemon would be refused for it. The price is that one process never refuses itself.
 
 use crate::private::{PrivateError, create_file};
-use nix::errno::Errno;
+use nix::{
+    errno::Errno,
+    fcntl::{FcntlArg, fcntl},
+    libc,
+};
 use std::{
-    fs::{File, TryLockError},
-    io::{self, Read as _, Seek as _, Write as _},
+    fs::File,
+    io::{self, Seek as _, Write as _},
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
-/// Times that a lock file may be replaced under the daemon's hands before it gives up.
+/// Times that a lock file may be replaced, or its lock let go of, under the daemon's hands before it gives up.
 const TRIES: usize = 8;
 
 /// The lock of a data directory; held until it is dropped.
@@ -28,7 +35,7 @@ pub enum LockError {
     Held {
         /// The lock file.
         path: PathBuf,
-        /// The daemon that holds it, as it wrote itself down.
+        /// The process that holds it, where the system knows.
         pid: Option<u32>,
     },
     /// The file could not be made or opened.
@@ -50,7 +57,8 @@ fn holder(pid: Option<u32>) -> String {
 }
 
 impl DataLock {
-    /// Takes the lock at once or not at all, and writes this process's id into the file, for people.
+    /// Takes the lock at once or not at all, and writes this process's id into the file, for people. Once in a process:
+    /// a second one would be taken too, and dropped it would let go of both.
     ///
     /// # Errors
     /// [`LockError::Held`] while another process has it, by this path; else why the file cannot be used.
@@ -58,10 +66,14 @@ impl DataLock {
         let failed = |source: io::Error| LockError::Failed { path: path.into(), source };
         for _ in 0..TRIES {
             let mut file = create_file(path)?;
-            match file.try_lock() {
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Err(LockError::Held { path: path.into(), pid: written(file) }),
-                Err(TryLockError::Error(source)) => return Err(failed(source)),
+            match fcntl(&file, FcntlArg::F_SETLK(&whole())) {
+                Ok(_) => {}
+                Err(Errno::EAGAIN | Errno::EACCES) => match holder_of(&file).map_err(failed)? {
+                    Some(pid) => return Err(LockError::Held { path: path.into(), pid: u32::try_from(pid).ok() }),
+                    // It has let go in between.
+                    None => continue,
+                },
+                Err(source) => return Err(failed(source.into())),
             }
             // Somebody may have put another file there between the two calls; then this lock guards nothing.
             if !stands_at(&file, path).map_err(failed)? {
@@ -89,10 +101,22 @@ fn write(file: &mut File) -> io::Result<()> {
     writeln!(file, "{}", std::process::id())
 }
 
-fn written(file: File) -> Option<u32> {
-    let mut text = String::new();
-    file.take(32).read_to_string(&mut text).ok()?;
-    text.trim_end().parse().ok()
+/// An exclusive lock on all of a file.
+fn whole() -> libc::flock {
+    libc::flock {
+        l_type: libc::F_WRLCK as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: 0,
+        l_len: 0,
+        l_pid: 0,
+    }
+}
+
+/// Returns the process that keeps this one from locking a file.
+fn holder_of(file: &File) -> io::Result<Option<i32>> {
+    let mut lock = whole();
+    fcntl(file, FcntlArg::F_GETLK(&mut lock))?;
+    Ok((lock.l_type != libc::F_UNLCK as libc::c_short).then_some(lock.l_pid))
 }
 
 #[cfg(test)]

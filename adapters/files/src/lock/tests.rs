@@ -1,16 +1,71 @@
+#![expect(clippy::disallowed_types, reason = "a lock is between processes")]
+
 use super::*;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::{
+    io::{BufRead as _, BufReader, Read as _},
+    os::unix::fs::{PermissionsExt as _, symlink},
+    process::{Child, ChildStdout, Command, Stdio},
+};
 use tempfile::TempDir;
+
+/// A process that takes the lock, this very test binary: it says what came of it and ends when its input does.
+struct Other {
+    process: Child,
+    says: BufReader<ChildStdout>,
+}
+
+impl Other {
+    fn start(path: &Path) -> Self {
+        let mut process = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "lock::tests::another_process", "--nocapture"])
+            .env("OWL_LOCK", path)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let says = BufReader::new(process.stdout.take().unwrap());
+        Self { process, says }
+    }
+
+    fn said(&mut self) -> String {
+        let lines = self.says.by_ref().lines().map(Result::unwrap);
+        lines.filter_map(|line| line.split_once("lock: ").map(|(_, said)| said.to_owned())).next().unwrap()
+    }
+
+    fn end(mut self) {
+        drop(self.process.stdin.take());
+        self.process.wait().unwrap();
+    }
+}
+
+/// Not a test of its own unless it was started as the other process.
+#[test]
+fn another_process() {
+    let Some(path) = std::env::var_os("OWL_LOCK") else { return };
+    let taken = DataLock::take(Path::new(&path));
+    match &taken {
+        Ok(_) => println!("lock: taken"),
+        Err(error) => println!("lock: {error}"),
+    }
+    io::stdin().read_line(&mut String::new()).unwrap();
+}
 
 #[test]
 fn a_second_one_is_refused_and_told_who_holds_it() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("lock");
     let lock = DataLock::take(&path).unwrap();
-    let Err(LockError::Held { path: named, pid }) = DataLock::take(&path) else { panic!("two hold it") };
-    assert_eq!((named, pid), (path.clone(), Some(std::process::id())));
+    let mut second = Other::start(&path);
+    let own = std::process::id();
+    assert_eq!(second.said(), format!("{} is held by another daemon, process {own}", path.display()));
+    second.end();
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
     drop(lock);
+    let mut third = Other::start(&path);
+    assert_eq!(third.said(), "taken");
+    let Err(LockError::Held { path: named, pid }) = DataLock::take(&path) else { panic!("two hold it") };
+    assert_eq!((named, pid), (path.clone(), Some(third.process.id())));
+    third.end();
     DataLock::take(&path).unwrap();
 }
 
@@ -18,20 +73,28 @@ fn a_second_one_is_refused_and_told_who_holds_it() {
 fn of_many_that_start_in_the_same_moment_exactly_one_wins() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("lock");
-    let barrier = std::sync::Barrier::new(16);
-    let taken = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..16)
-            .map(|_| {
-                scope.spawn(|| {
-                    barrier.wait();
-                    DataLock::take(&path)
-                })
-            })
-            .collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
-    });
-    assert_eq!(taken.iter().filter(|lock| lock.is_ok()).count(), 1);
-    assert!(taken.iter().all(|lock| matches!(lock, Ok(_) | Err(LockError::Held { .. }))));
+    let mut all: Vec<_> = (0..16).map(|_| Other::start(&path)).collect();
+    let said: Vec<_> = all.iter_mut().map(Other::said).collect();
+    assert_eq!(said.iter().filter(|said| *said == "taken").count(), 1, "{said:?}");
+    assert!(said.iter().all(|said| said == "taken" || said.contains("is held by another daemon")), "{said:?}");
+    all.into_iter().for_each(Other::end);
+}
+
+#[test]
+fn a_killed_daemon_s_child_does_not_hold_it() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("lock");
+    let lock = DataLock::take(&path).unwrap();
+    // What a child is left with that was made and did not come to close anything yet: the descriptor of its parent.
+    let inherited = lock._file.try_clone().unwrap();
+    nix::fcntl::fcntl(&inherited, FcntlArg::F_SETFD(nix::fcntl::FdFlag::empty())).unwrap();
+    let mut child = Command::new("sleep").arg("600").spawn().unwrap();
+    drop((lock, inherited));
+    let mut next = Other::start(&path);
+    assert_eq!(next.said(), "taken");
+    next.end();
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
 
 #[test]
