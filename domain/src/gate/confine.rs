@@ -114,7 +114,7 @@ impl<'c> Judge<'c> {
                 Refusal::about(DenialKind::PathGit, word, message).say(WHAT_GIT_RECORDS)
             }
             Some(Place::BrokenLink) => {
-                let message = format!("a part of {} is a link that leads nowhere", tick(word));
+                let message = format!("{} goes through a link, and nothing is there where it leads", tick(word));
                 Refusal::about(DenialKind::PathLink, word, message)
             }
             Some(Place::Absent) => match self.sign(operand) {
@@ -218,12 +218,10 @@ pub(super) fn refuse_written(bad: &AsWritten, word: &str, workdir: Option<&AbsPa
             let refusal = Refusal::about(DenialKind::PathAbsolute, word, message);
             match (hint::relative_to(workdir, word), at) {
                 (Some(path), Some(at)) => refusal.suggest(vec![Suggestion::replaced("", at, 1, vec![path])]),
-                (_, _) => match workdir {
-                    Some(workdir) => {
-                        refusal.say(format!("write the path relative to {}", show::visible(workdir.as_str())))
-                    }
-                    None => refusal.say("write the path relative to the workdir"),
-                },
+                (None, _) if let Some(workdir) = workdir => {
+                    refusal.say(format!("nothing outside {} is read", show::visible(workdir.as_str())))
+                }
+                (_, _) => refusal.say("write the path relative to the workdir"),
             }
         }
         AsWritten::Climbs => {
@@ -255,8 +253,10 @@ fn neither(operand: &Operand) -> Refusal {
     if words::has_brace_list(word) {
         return refusal.suggest(braced(word, operand));
     }
-    let behind = Suggestion::replaced("for a path of the past", operand.index(), 1, vec!["--".into(), word.into()]);
-    refusal.suggest(vec![behind])
+    if word.contains('%') {
+        return refusal.say("a format is attached to its option: `git log --format='%h %s'`");
+    }
+    refusal.suggest(vec![Suggestion::parted("for a path of the past", operand.index())])
 }
 
 /// What lists the files that a glob was meant to name.

@@ -161,6 +161,10 @@ fn faulty_length(rest: &str) -> usize {
     {
         return sign + end + 1;
     }
+    // `%Cyellow`, which git does not know either.
+    if bare.starts_with('C') {
+        return sign + bare.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(bare.len());
+    }
     let letters = if bare.starts_with(['G', 'g', 'a', 'c']) { 2 } else { 1 };
     sign + bare.chars().take(letters).map(char::len_utf8).sum::<usize>()
 }

@@ -35,8 +35,10 @@ enum Draft {
     Line(String),
     /// The refused line with other words in place of some.
     Replaced { at: usize, count: usize, with: Vec<String>, unless: &'static [&'static str] },
-    /// The refused line with words behind it.
-    Appended(Vec<String>),
+    /// The refused line with a `--` before this word, and whatever must not follow one before that.
+    Parted(usize),
+    /// The refused line with words at a place in it, and words behind it.
+    Around { at: usize, with: Vec<String>, behind: Vec<String> },
 }
 
 impl Refusal {
@@ -98,22 +100,52 @@ impl Suggestion {
     pub(super) fn unless(mut self, beginnings: &'static [&'static str]) -> Self {
         match &mut self.line {
             Draft::Replaced { unless, .. } => *unless = beginnings,
-            Draft::Line(_) | Draft::Appended(_) => {}
+            Draft::Line(_) | Draft::Parted(_) | Draft::Around { .. } => {}
         }
         self
     }
 
+    /// Suggests the refused line with a `--` before this word.
+    pub(super) fn parted(lead: impl Into<Cow<'static, str>>, at: usize) -> Self {
+        Self { lead: lead.into(), line: Draft::Parted(at) }
+    }
+
     /// Suggests the refused line with these words behind it.
     pub(super) fn appended(lead: impl Into<Cow<'static, str>>, words: Vec<String>) -> Self {
-        Self { lead: lead.into(), line: Draft::Appended(words) }
+        Self::around(lead, 0, Vec::new(), words)
+    }
+
+    /// Suggests the refused line with words at a place in it, and words behind it.
+    pub(super) fn around(
+        lead: impl Into<Cow<'static, str>>,
+        at: usize,
+        with: Vec<String>,
+        behind: Vec<String>,
+    ) -> Self {
+        Self { lead: lead.into(), line: Draft::Around { at, with, behind } }
     }
 
     fn write(self, refused: &str) -> Option<String> {
         let line = match self.line {
             Draft::Line(line) => line,
-            Draft::Appended(more) => {
+            Draft::Parted(at) => {
                 let words = words::read(refused).ok()?;
-                join(words.iter().map(|word| word.text.as_str()).chain(more.iter().map(String::as_str)))
+                let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+                let (before, rest) = texts.split_at_checked(at)?;
+                let (word, later) = rest.split_first()?;
+                // Behind `--` an option would be a path.
+                if later.iter().any(|word| word.starts_with('-')) {
+                    join([before, later, &["--", *word]].concat())
+                } else {
+                    join([before, &["--", *word], later].concat())
+                }
+            }
+            Draft::Around { at, with, behind } => {
+                let words = words::read(refused).ok()?;
+                let (first, rest) = words.split_at_checked(at)?;
+                let text = |word: &'_ words::Word| word.text.clone();
+                let line = first.iter().map(text).chain(with).chain(rest.iter().map(text)).chain(behind);
+                join(line.collect::<Vec<_>>().iter().map(String::as_str))
             }
             Draft::Replaced { at, count, with, unless } => {
                 let words = words::read(refused).ok()?;

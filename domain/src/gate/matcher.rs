@@ -189,6 +189,10 @@ impl Matcher<'_> {
                 );
             }
             (Takes::Nothing | Takes::Maybe(_), None) => self.give(opt, name, None, arg),
+            (Takes::Attached(_), None) if opt.stands == Stands::OwlsOwn => {
+                let left_out = Suggestion::replaced("leave it out", position_of(arg.by), 1, Vec::new());
+                self.first.note(missing(opt, name, text).suggest(vec![left_out]));
+            }
             (Takes::Attached(_), None) => {
                 let refusal = missing(opt, name, text);
                 self.first.note(attached(refusal, [name, "="].concat(), arg, args.peek()));

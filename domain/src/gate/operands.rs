@@ -159,10 +159,7 @@ impl Operands<'_> {
             return self.whole_workdir();
         }
         let message = "grep without a file reads standard input, and there is none";
-        let mut words = vec!["grep", "-rn"];
-        words.extend(self.pattern.as_deref().into_iter().filter(|pattern| !pattern.starts_with('-')));
-        words.push(".");
-        let suggestion = Suggestion::words("", words);
+        let suggestion = Suggestion::around("", 1, vec!["-rn".into()], vec![".".into()]);
         self.first.note(Refusal::whole(DenialKind::Operand, message).suggest(vec![suggestion]));
     }
 
@@ -268,7 +265,7 @@ impl Operands<'_> {
             );
         }
         let message = match self.rule.program {
-            Program::Git => "with a name after it, git branch would create it".into(),
+            Program::Git => "git branch takes no name here, since alone with one it would create it".into(),
             Program::Cat | Program::Grep | Program::Head | Program::Ls | Program::Tail | Program::Wc => {
                 format!("{} takes no operand here, and {} is one", self.rule.covers(), tick(&operand.text))
             }

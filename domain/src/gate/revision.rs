@@ -1,7 +1,10 @@
 //! The grammar of a revision: what git takes for the name of a commit, a range of them, or a file in one. What it does
 //! not take is a path, or nothing (D11). Pure text; whether the name exists is git's to say.
 
-use super::place::{self, AsWritten};
+use super::{
+    place::{self, AsWritten},
+    words,
+};
 
 /// What a word is as a revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,11 +121,17 @@ fn base_length(text: &str) -> usize {
     (0..bytes.len()).find(ends).unwrap_or(bytes.len())
 }
 
-/// Follows git's rules for names of refs, but for braces, which a shell would expand; a hash is such a name too.
+/// Follows git's rules for names of refs, but for braces that are no pair or hold a list, which a shell would expand; a hash
+/// is such a name too.
 fn is_ref_name(name: &str) -> bool {
     let is_component = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock");
-    let is_char = |c: char| !c.is_ascii_control() && !" ~^:?*[\\{}".contains(c);
-    name.split('/').all(is_component) && name.chars().all(is_char) && !name.ends_with('.') && !name.starts_with('-')
+    let is_char = |c: char| !c.is_ascii_control() && !" ~^:?*[\\".contains(c);
+    name.split('/').all(is_component)
+        && name.chars().all(is_char)
+        && !name.ends_with('.')
+        && !name.starts_with('-')
+        && name.matches('{').count() == name.matches('}').count()
+        && !words::has_brace_list(name)
 }
 
 /// Returns the length of one suffix, 0 where a range or the end stands, none where nothing that git knows does.

@@ -127,10 +127,7 @@ fn token(rest: &str) -> &str {
 
 /// What a pipe was for, as one command.
 fn piped(line: &str, before: &str, behind: &str) -> Vec<Suggestion> {
-    let mut suggestions = Vec::new();
-    if is_glued(before, behind) {
-        suggestions.extend(quoted(line, "quote it"));
-    }
+    let mut suggestions = as_text(line, before, behind, IN_A_TEXT);
     let filter_line = behind.split(['|', '>', ';', '&']).next().unwrap_or_default();
     if let (Ok(left), Ok(right)) = (words::read(before), words::read(filter_line)) {
         let left: Vec<&str> = texts(&left);
@@ -235,10 +232,7 @@ fn joined(line: &str, before: &str, behind: &str) -> Vec<Suggestion> {
     if behind.trim().is_empty() {
         return vec![Suggestion::line("leave it out", before.trim())];
     }
-    let mut suggestions = Vec::new();
-    if is_glued(before, behind) {
-        suggestions.extend(quoted(line, "quote it"));
-    }
+    let mut suggestions = as_text(line, before, behind, IN_A_TEXT);
     suggestions.extend(first_and_rest(before, behind));
     suggestions
 }
@@ -309,10 +303,8 @@ pub(super) fn re_rooted(directory: &str, words: &[&str]) -> Option<String> {
 
 /// What a redirection was for.
 fn redirected(line: &str, token: &str, before: &str, behind: &str) -> Vec<Suggestion> {
-    let mut suggestions = Vec::new();
-    if is_glued(before, behind) && !before.ends_with(|c: char| c.is_ascii_digit()) {
-        suggestions.extend(quoted(line, "quote it"));
-    }
+    let is_number = before.ends_with(|c: char| c.is_ascii_digit());
+    let mut suggestions = if is_number { Vec::new() } else { as_text(line, before, behind, IN_A_FORMAT) };
     if token == "<" {
         suggestions.push(Suggestion::line("name the file", [before.trim_end(), " ", behind.trim_start()].concat()));
         return suggestions;
@@ -334,10 +326,44 @@ fn redirected(line: &str, token: &str, before: &str, behind: &str) -> Vec<Sugges
     suggestions
 }
 
-/// Says whether a sign stands inside a word, where it was meant as text.
-fn is_glued(before: &str, behind: &str) -> bool {
+/// The options in whose values any sign may be meant as text, and those in whose values an angle bracket may.
+const IN_A_TEXT: &[&str] =
+    &["--grep=", "--author=", "--committer=", "-G", "-S", "-e", "--regexp=", "--format=", "--pretty="];
+const IN_A_FORMAT: &[&str] = &["--format=", "--pretty="];
+
+/// What comes behind a pipe or between two commands, beside the programs that Owl runs.
+const FILTERS: [&str; 14] =
+    ["awk", "cut", "fold", "less", "more", "sed", "sort", "tac", "tee", "tr", "uniq", "xargs", "python3", "jq"];
+
+/// The same line with its words in quotes, where a sign inside one may be meant as text: in what grep looks for, or in the
+/// value of one of these options. In a revision or a path it never is.
+fn as_text(line: &str, before: &str, behind: &str, options: &[&str]) -> Vec<Suggestion> {
     let is_blank = |c: char| c == ' ' || c == '\t';
-    !before.ends_with(is_blank) && !behind.starts_with(is_blank) && !before.is_empty() && !behind.is_empty()
+    let next = behind.split([' ', '\t', '|', ';', '&', '>']).next().unwrap_or_default();
+    let begins_a_command = Program::from_name(next).is_some() || FILTERS.contains(&next);
+    let stands_alone = before.ends_with(is_blank) || behind.starts_with(is_blank) || before.is_empty();
+    if stands_alone || behind.is_empty() || begins_a_command {
+        return Vec::new();
+    }
+    let word = before.rsplit(is_blank).next().unwrap_or_default();
+    if line.trim_start().starts_with("grep") {
+        return alternatives(line).into_iter().chain(quoted(line, "quote it")).collect();
+    }
+    if options.iter().any(|option| word.starts_with(option)) { quoted(line, "quote it") } else { Vec::new() }
+}
+
+/// A search for one of several words, as grep reads it where nothing says which kind of pattern it is.
+fn alternatives(line: &str) -> Option<Suggestion> {
+    let says_which = |word: &str| {
+        let is_letters = word.starts_with('-') && !word.starts_with("--");
+        is_letters && word.contains(['E', 'F', 'G', 'P']) || word.ends_with("-regexp") || word == "--fixed-strings"
+    };
+    let words: Vec<&str> = line.split([' ', '\t']).filter(|word| !word.is_empty()).collect();
+    let (name, rest) = words.split_first()?;
+    if !line.contains('|') || line.contains(['\'', '"', '\\']) || rest.iter().any(|word| says_which(word)) {
+        return None;
+    }
+    Some(Suggestion::words("quote it", [*name, "-E"].into_iter().chain(rest.iter().copied())))
 }
 
 /// The same line with the words in quotes that hold a sign.

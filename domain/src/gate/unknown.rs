@@ -80,12 +80,19 @@ pub(super) fn program(words: &[Word]) -> Refusal {
             let line = Suggestion::words("", ["head", "-n", last].iter().chain(files).copied());
             refusal.suggest_or_say(vec![line], "to read a part: `head -n 40 README.md`")
         }
+        ("sed", ["-n", range, file])
+            if let Some(first) = range.strip_suffix(",$p").filter(|first| is_number(first)) =>
+        {
+            let from = ["+", first].concat();
+            let line = Suggestion::words("", ["tail", "-n", &from, file]);
+            refusal.suggest_or_say(vec![line], "to read a part: `head -n 40 README.md`")
+        }
         ("sed" | "awk" | "cut" | "sort" | "uniq" | "jq", [.., file]) => {
             let line = Suggestion::words("to read a part", ["head", "-n", "40", file]);
             refusal.suggest_or_say(vec![line], "to read a part: `head -n 40 README.md`")
         }
         ("rg" | "ag" | "ack", [pattern, paths @ ..]) => {
-            let line = ["grep", "-rn", pattern]
+            let line = ["grep", "-rnE", pattern]
                 .into_iter()
                 .chain(if paths.is_empty() { &["."] } else { paths }.iter().copied());
             refusal.suggest_or_say(
@@ -93,7 +100,7 @@ pub(super) fn program(words: &[Word]) -> Refusal {
                 "to search a tree: `grep -rn PATTERN .`",
             )
         }
-        ("find", [directory, "-name" | "-iname", glob]) if let Some((include, ".")) = hint::below(glob) => {
+        ("find", [directory, "-name", glob]) if let Some((include, ".")) = hint::below(glob) => {
             let lists = Suggestion::words("to find names", ["grep", "-rl", &include, "", directory]);
             refusal.suggest_or_say(vec![lists], "`ls -R` lists a tree")
         }
@@ -160,8 +167,14 @@ pub(super) fn verb(words: &[Word], at: usize, workdir: Option<&AbsPath>) -> Refu
     if Verb::from_name(&lower).is_some() {
         return refusal.suggest(vec![Suggestion::replaced("", at, 1, vec![lower])]);
     }
-    let operand = words.iter().skip(at + 1).map(|word| word.text.as_str()).find(|word| !word.starts_with('-'));
+    let rest: Vec<&str> = words.iter().skip(at + 1).map(|word| word.text.as_str()).collect();
+    let operand = rest.iter().copied().find(|word| !word.starts_with('-'));
     match (name, operand) {
+        ("checkout" | "switch", Some(_))
+            if rest.iter().any(|word| matches!(*word, "--" | "-b" | "-B" | "-c" | "-C")) =>
+        {
+            refusal.say("nothing here writes; to see what a person would: `git status`")
+        }
         ("checkout" | "switch", Some(branch)) => {
             let file = format!("{branch}:README.md");
             refusal.suggest(vec![Suggestion::words("to see a file of another branch", ["git", "show", &file])])
@@ -172,17 +185,21 @@ pub(super) fn verb(words: &[Word], at: usize, workdir: Option<&AbsPath>) -> Refu
             refusal
                 .suggest_or_say(lines.into_iter().collect(), "to see how lines came about: `git log -L 1,20:README.md`")
         }
-        ("cat-file", Some(object)) => {
+        ("cat-file", Some(_)) if let Some(object) = rest.last().filter(|object| !object.starts_with('-')) => {
             let shown = Suggestion::words("to see it", ["git", "show", object]);
             refusal.suggest_or_say(vec![shown], "to see a file of a commit: `git show HEAD:README.md`")
         }
         ("stash", Some("list")) => refusal.suggest(vec![Suggestion::line("", "git log -g --oneline stash")]),
         ("stash", Some("show")) => {
             let named = words.iter().skip(at + 2).map(|word| word.text.as_str()).find(|word| !word.starts_with('-'));
-            refusal.suggest(vec![Suggestion::words("", ["git", "show", named.unwrap_or("stash@{0}")])])
+            let entry = match named {
+                Some(number) if is_number(number) => format!("stash@{{{number}}}"),
+                Some(entry) => entry.into(),
+                None => "stash@{0}".into(),
+            };
+            refusal.suggest(vec![Suggestion::words("", ["git", "show", &entry])])
         }
-        ("grep", Some(_)) => {
-            let rest = words.iter().skip(at + 1).map(|word| word.text.as_str()).collect::<Vec<_>>();
+        ("grep", Some(_)) if !rest.contains(&"HEAD") => {
             let tree = (rest.iter().filter(|word| !word.starts_with('-')).count() == 1).then_some(".");
             let line = Suggestion::words("to search the files", ["grep", "-rn"].into_iter().chain(rest).chain(tree));
             refusal.suggest_or_say(vec![line], "to search the files: `grep -rn PATTERN .`")
@@ -238,8 +255,9 @@ pub(super) fn letter(rule: &Rule, word: &str, name: &str, at: usize) -> Refusal 
         return on_purpose(refused, word, name, at);
     }
     let letters = word.trim_start_matches('-');
-    let others = letters.trim_start_matches(|c: char| c.is_ascii_digit());
-    let is_number = rule.number.is_some() && others.len() < letters.len();
+    let is_digit = |c: &char| c.is_ascii_digit();
+    let (digits, others): (String, String) = letters.chars().partition(is_digit);
+    let is_number = rule.number.is_some() && !digits.is_empty();
     if !is_number {
         let message = format!("{} is not an option of {} here", tick(name), rule.covers());
         let refusal = Refusal::about(DenialKind::Option, word, message);
@@ -250,8 +268,11 @@ pub(super) fn letter(rule: &Rule, word: &str, name: &str, at: usize) -> Refusal 
     }
     let message =
         format!("{} is not an option of {} here; a number stands alone, such as `-5`", tick(word), rule.covers());
-    let number = format!("-{}", letters.trim_end_matches(others));
+    let number = format!("-{digits}");
+    // `tail -5c`: the letter says what is counted.
+    let counted = if others == "c" { vec![format!("-c"), digits] } else { Vec::new() };
     Refusal::about(DenialKind::Option, word, message).suggest(vec![
+        Suggestion::replaced("", at, usize::from(!counted.is_empty()), counted),
         Suggestion::replaced("", at, 1, vec![number.clone(), format!("-{others}")]),
         Suggestion::replaced("", at, 1, vec![number]),
     ])
@@ -285,7 +306,7 @@ fn on_purpose(refused: &Refused, word: &str, name: &str, at: usize) -> Refusal {
             refusal.suggest(vec![Suggestion::replaced(LEAVE_OUT, at, 1, with(&[]))])
         }
         Instead::These(words) => refusal.suggest(vec![
-            Suggestion::replaced("", at, 1, with(words)).unless(COUNTS),
+            Suggestion::replaced("", at, 1, with(words)).unless(if words.contains(&"-n") { COUNTS } else { &[] }),
             Suggestion::replaced(LEAVE_OUT, at, 1, with(&[])),
         ]),
         Instead::Say(hint) => refusal.say(hint),

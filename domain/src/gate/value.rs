@@ -50,7 +50,12 @@ pub(super) fn check(value: Value, text: &str) -> Result<Option<&str>, Wrong> {
         Value::Dirstat => text.split(',').all(is_dirstat),
         Value::Filter => !text.is_empty() && text.bytes().all(|b| b"ACDMRTUXB*".contains(&b.to_ascii_uppercase())),
         Value::Encoding => !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:+".contains(&b)),
-        Value::BlockSize => matches!(text, "human-readable" | "si") || is_sized(text, SUFFIXES),
+        // A suffix alone is one of it.
+        Value::BlockSize => {
+            matches!(text, "human-readable" | "si")
+                || is_sized(text, SUFFIXES)
+                || text.starts_with(|c: char| c.is_ascii_alphabetic()) && is_sized(&["1", text].concat(), SUFFIXES)
+        }
         Value::TimeStyle => text.starts_with('+') || matches!(text, "full-iso" | "long-iso" | "iso" | "locale"),
     };
     if is_right { Ok(None) } else { Err(Wrong::Expected(expected(value))) }
@@ -79,7 +84,7 @@ pub(super) const fn expected(value: Value) -> &'static str {
         }
         Value::Filter => "letters of `ACDMRTUXB`",
         Value::Encoding => "the name of an encoding",
-        Value::BlockSize => "a size such as `1K`, `human-readable` or `si`",
+        Value::BlockSize => "a size such as `1K` or `M`, `human-readable` or `si`",
         Value::TimeStyle => "`full-iso`, `long-iso`, `iso`, `locale` or `+` and a format",
     }
 }

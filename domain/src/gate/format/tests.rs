@@ -66,7 +66,7 @@ fn nothing_that_starts_a_program_hides_in_a_format() {
         ("%a", "%a"),
         ("%aZ", "%aZ"),
         ("%C", "%C"),
-        ("%Cpink", "%C"),
+        ("%Cpink", "%Cpink"),
         ("%C(red", "%C"),
         ("%<20", "%<"),
         ("%>|(20)%s", "%>|(20)"),

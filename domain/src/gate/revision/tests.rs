@@ -55,6 +55,8 @@ fn what_git_takes_for_a_revision_is_one() {
         "bugfix/issue-42",
         "ünï",
         "a.b",
+        "feat{x}",
+        "feat{x}..main~2",
         "@{upstream}..HEAD",
     ] {
         assert_eq!(read(word), Revision::Good, "{word}");
@@ -92,6 +94,8 @@ fn what_git_would_not_take_is_none() {
         "a..-x",
         "{a,b}",
         "a{1..2}",
+        "a{1,2}",
+        "a{1",
         "x\u{1}",
         "^^x",
         ":",
