@@ -263,10 +263,15 @@ async fn so_many_commands_run_at_once_and_the_next_starts_when_one_has_ended() {
     assert_eq!(types[8], "command.started");
 }
 
-/// What the kernel counts of a daemon: its open descriptors, and its threads.
+/// What the kernel counts of a daemon: its open descriptors, and its threads that make children.
 #[cfg(target_os = "linux")]
 fn counts(daemon: &Daemon) -> [usize; 2] {
-    ["fd", "task"].map(|of| std::fs::read_dir(format!("/proc/{}/{of}", daemon.pid())).unwrap().count())
+    let all =
+        |of: &str| std::fs::read_dir(format!("/proc/{}/{of}", daemon.pid())).unwrap().map(|one| one.unwrap().path());
+    let is_maker = |thread: &std::path::PathBuf| {
+        std::fs::read_to_string(thread.join("comm")).is_ok_and(|name| name.trim_end() == "owl-fork")
+    };
+    [all("fd").count(), all("task").filter(is_maker).count()]
 }
 
 #[tokio::test]

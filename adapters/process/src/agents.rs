@@ -110,7 +110,10 @@ impl Spawner {
     pub async fn spawn_agent(&self, spec: AgentSpec, stop: Arc<dyn Stop>) -> Result<Agent, OwnError> {
         let AgentSpec { program, argv, env, cwd, mark, deadline, grace, line_bytes } = spec;
         let working = Working::begin();
-        let started = self.start_marked(&program, argv, env, cwd, &mark).await?;
+        // From here on: one that began and was let go of at once may have started others.
+        let left = Leftovers { mark: Some(mark.clone()) };
+        let started = self.start_marked(&program, argv, env, cwd, &mark, (&*stop, deadline)).await?;
+        left.ended();
         let pid = started.owned.pid;
         let told = Arc::new(Told::default());
         let mut lines = Lines {
@@ -147,13 +150,13 @@ impl Spawner {
     pub async fn run_check(&self, command: OwnCommand, mark: Mark, stop: Arc<dyn Stop>) -> Result<AgentEnd, OwnError> {
         let OwnCommand { program, argv, env, cwd, deadline, .. } = command;
         let working = Working::begin();
-        let started = self.start_marked(&program, argv, env, cwd, &mark).await?;
+        let left = Leftovers { mark: Some(mark.clone()) };
+        let started = self.start_marked(&program, argv, env, cwd, &mark, (&*stop, deadline)).await?;
         let mut both = Both {
             stdout: Capture::new(limits::STDOUT_HEAD_BYTES, limits::STDOUT_TAIL_BYTES),
             stderr: Capture::new(limits::STDERR_PART_BYTES, limits::STDERR_PART_BYTES),
             kin: Kin::new(mark.clone()),
         };
-        let left = Leftovers { mark: Some(mark) };
         let ended = attend(started, Bounds { deadline, grace: limits::COMMAND_GRACE }, stop, &mut both).await;
         left.ended();
         let Both { stdout, stderr, kin } = both;
@@ -179,6 +182,7 @@ impl Spawner {
         mut env: Vec<(OsString, OsString)>,
         cwd: PathBuf,
         mark: &Mark,
+        (stop, deadline): (&dyn Stop, Duration),
     ) -> Result<Started, OwnError> {
         // What loses its parent becomes a child of the daemon, and so is found and waited for.
         #[cfg(target_os = "linux")]
@@ -186,7 +190,7 @@ impl Spawner {
             .map_err(|e| OwnError::NotStarted { program: program.to_owned(), reason: e.to_string() })?;
         env.retain(|(name, _)| name != kin::RUN && name != kin::HOME);
         env.extend(mark.variables());
-        Ok(self.fork_own(program, argv, env, cwd).await?)
+        Ok(self.fork_own(program, argv, env, cwd, stop, deadline).await?)
     }
 }
 

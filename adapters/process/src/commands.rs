@@ -27,6 +27,7 @@ use std::{
 use tokio::{
     sync::{Notify, OwnedSemaphorePermit, Semaphore},
     task::JoinHandle,
+    time::sleep,
 };
 
 /// Runs what was cleared, on this machine.
@@ -136,10 +137,16 @@ impl Commands for HostCommands {
             pins: Some(command.workdir().pins.clone()),
             reach: reach(&command),
         };
-        let forked = launch(&self.spawner, program.clone(), argv, env, rules, Arc::clone(&self.guards))
-            .await
-            .map_err(|e| not_started(e.to_string()))?;
         let (bounds, confinement) = (self.bounds, self.wall.confinement);
+        let forked = tokio::select! {
+            biased;
+            () = stop.stopped() => return Err(CommandError::Stopped),
+            forked = launch(&self.spawner, program.clone(), argv, env, rules, Arc::clone(&self.guards)) => forked,
+            () = sleep(bounds.deadline) => {
+                return Err(not_started(format!("it did not begin within {} s", bounds.deadline.as_secs())));
+            }
+        };
+        let forked = forked.map_err(|e| not_started(e.to_string()))?;
         Ok(Box::new(HostHeld { forked, program, stop, place: Some(place), bounds, confinement }))
     }
 }
@@ -198,7 +205,14 @@ impl Held for HostHeld {
         if stop.is_stopped() {
             return Err(CommandError::Stopped);
         }
-        let started = forked.release(&program).await.map_err(|e| CommandError::NotStarted { reason: e.to_string() })?;
+        let stopped = async {
+            tokio::select! {
+                () = stop.stopped() => {}
+                () = sleep(bounds.deadline) => {}
+            }
+        };
+        let started =
+            forked.release(&program, stopped).await.map_err(|e| CommandError::NotStarted { reason: e.to_string() })?;
         let told = Arc::new(Told::default());
         let mut telling = Telling::new(Arc::clone(&told), confinement);
         // A task of its own, so that output is drained and the deadline kept however slowly somebody listens.

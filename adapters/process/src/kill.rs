@@ -4,7 +4,7 @@
 use crate::spawn::{Owned, Started};
 use nix::{
     errno::Errno,
-    sys::signal::{Signal, killpg},
+    sys::signal::{Signal, kill, killpg},
     unistd::{self, Pid},
 };
 use owl_domain::ports::{EndedBy, Stop, Stream};
@@ -150,6 +150,10 @@ fn ask(group: Pid, grace: Duration) -> Phase {
 /// Signals every process of a group. That none is left is what was wanted.
 pub(crate) fn end_group(group: Pid, with: Signal) {
     killpg(group, with).ok();
+    // Its leader may have gone to another group. Where it is not reaped yet, the number is still its own.
+    if cfg!(target_os = "linux") && with == Signal::SIGKILL {
+        kill(group, with).ok();
+    }
 }
 
 /// Says whether a child has ended, without reaping it.

@@ -12,12 +12,14 @@ use owl_domain::{
 use std::{
     ffi::OsString,
     fs::File,
+    future::pending,
     io,
     os::{fd::OwnedFd, unix::fs::OpenOptionsExt},
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
+use tokio::time::sleep;
 
 /// What is kept of standard error: enough for what a program has to say about a failure.
 const STDERR_BYTES: usize = 64 * 1024;
@@ -102,7 +104,7 @@ impl Spawner {
     /// [`OwnError`]; a program that failed is no error.
     pub async fn run_own(&self, command: OwnCommand, stop: Arc<dyn Stop>) -> Result<OwnOutput, OwnError> {
         let OwnCommand { program, argv, env, cwd, deadline, max_bytes } = command;
-        let started = self.fork_own(&program, argv, env, cwd).await?;
+        let started = self.fork_own(&program, argv, env, cwd, &*stop, deadline).await?;
         let mut kept = Kept { max_bytes, ..Kept::default() };
         let bounds = Bounds { deadline, grace: limits::COMMAND_GRACE };
         let ended = attend(started, bounds, stop, &mut kept)
@@ -118,13 +120,15 @@ impl Spawner {
         })
     }
 
-    /// Starts a program of Owl's own, unconfined.
+    /// Starts a program of Owl's own, unconfined. Where its directory does not answer, not for longer than its deadline.
     pub(crate) async fn fork_own(
         &self,
         program: &Path,
         argv: Vec<OsString>,
         env: Vec<(OsString, OsString)>,
         cwd: PathBuf,
+        stop: &dyn Stop,
+        deadline: Duration,
     ) -> Result<Started, NotStarted> {
         let path = program.to_owned();
         let make = move || {
@@ -133,7 +137,14 @@ impl Spawner {
             }
             Ok(Launch { program: path, argv, env, cwd: open_directory(&cwd)?, limits: Vec::new(), confine: None })
         };
-        self.fork(program, Start::AtOnce, make).await?.release(program).await
+        let started = async { self.fork(program, Start::AtOnce, make).await?.release(program, pending()).await };
+        let reason = tokio::select! {
+            biased;
+            started = started => return started,
+            () = stop.stopped() => "it was told to stop before it began".into(),
+            () = sleep(deadline) => format!("it did not begin within {} s", deadline.as_secs()),
+        };
+        Err(NotStarted { program: program.to_owned(), reason })
     }
 }
 

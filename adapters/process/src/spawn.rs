@@ -18,16 +18,23 @@ use crate::wall::Confine;
 pub(crate) use child::Limit;
 use child::{Child, Ends};
 pub(crate) use children::{Owned, bury_orphans, is_forked};
-use nix::unistd::Pid;
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 use std::{
     ffi::OsString,
-    io::{self, PipeWriter, Write},
+    io::{self, PipeReader, PipeWriter, Write},
     os::fd::OwnedFd,
     path::{Path, PathBuf},
     sync::Arc,
 };
 use threads::Threads;
-use tokio::{net::unix::pipe, sync::oneshot};
+use tokio::{
+    net::unix::pipe,
+    signal::unix::{SignalKind, signal},
+    sync::oneshot,
+};
 pub(crate) use told::{Failure, Stage};
 use told::{Told, next};
 
@@ -74,7 +81,7 @@ impl Spawner {
     }
 
     /// Makes a child of what `make` returns, on a thread that may wait for a disk, and returns it once it is on its own
-    /// and confined.
+    /// and confined. Dropped before that, it runs nothing if it is to be held, and else is ended as soon as it runs.
     pub(crate) async fn fork(
         &self,
         program: &Path,
@@ -82,12 +89,14 @@ impl Spawner {
         make: impl FnOnce() -> io::Result<Launch> + Send + 'static,
     ) -> Result<Forked, NotStarted> {
         let forked = async {
-            let Pipes { mut status, go, stdout, stderr, owned } = self.begin(start, make)?;
+            let Pipes { mut status, go, stdout, stderr, mut owned } = self.begin(start, make)?;
             match next(&mut status).await? {
-                Some(Told::Placed(pid)) => Ok(Forked { pid, owned, go, status, stdout, stderr }),
+                Some(Told::Placed(pid)) => {
+                    Ok(Forked { leash: Leash { pid: Some(pid), go }, pid, status, stdout, stderr, owned })
+                }
                 Some(Told::Failed(failure)) => Err(io::Error::other(failure.to_string())),
                 Some(Told::Begins) | None => {
-                    got(owned).await?;
+                    got(&mut owned).await?;
                     Err(io::Error::other("it ended before it was there"))
                 }
             }
@@ -100,13 +109,13 @@ impl Spawner {
         &self,
         make: impl FnOnce() -> io::Result<Launch> + Send + 'static,
     ) -> io::Result<Failure> {
-        let Pipes { mut status, owned, .. } = self.begin(Start::Probe, make)?;
+        let Pipes { mut status, mut owned, .. } = self.begin(Start::Probe, make)?;
         while let Some(told) = next(&mut status).await? {
             if let Told::Failed(answer) = told {
                 return Ok(answer);
             }
         }
-        got(owned).await?;
+        got(&mut owned).await?;
         Err(io::Error::other("the probe said nothing"))
     }
 
@@ -118,6 +127,10 @@ impl Spawner {
             if start == Start::Held { io::pipe().map(|(wait, go)| (Some(wait), Some(go)))? } else { (None, None) };
         let ends =
             Ends { stdout: to_stdout.into(), stderr: to_stderr.into(), tell: tell.into(), wait: wait.map(Into::into) };
+        let receiver = |from: PipeReader| pipe::Receiver::from_owned_fd(from.into());
+        let (status, stdout, stderr) = (receiver(status)?, receiver(stdout)?, receiver(stderr)?);
+        // Where it is inherited as ignored, the system would reap a child by itself.
+        drop(signal(SignalKind::child())?);
         let (give, owned) = oneshot::channel();
         let threads = Arc::clone(&self.threads);
         let work = move || {
@@ -137,13 +150,7 @@ impl Spawner {
             drop(child);
         };
         self.threads.give(Box::new(work))?;
-        Ok(Pipes {
-            status: pipe::Receiver::from_owned_fd(status.into())?,
-            go,
-            stdout: stdout.into(),
-            stderr: stderr.into(),
-            owned,
-        })
+        Ok(Pipes { status, go, stdout, stderr, owned })
     }
 }
 
@@ -151,25 +158,72 @@ impl Spawner {
 struct Pipes {
     status: pipe::Receiver,
     go: Option<PipeWriter>,
-    stdout: OwnedFd,
-    stderr: OwnedFd,
-    owned: oneshot::Receiver<io::Result<Owned>>,
+    stdout: pipe::Receiver,
+    stderr: pipe::Receiver,
+    owned: Handover,
 }
 
-async fn got(owned: oneshot::Receiver<io::Result<Owned>>) -> io::Result<Owned> {
+type Handover = oneshot::Receiver<io::Result<Owned>>;
+
+async fn got(owned: &mut Handover) -> io::Result<Owned> {
     owned.await.unwrap_or_else(|_| Err(io::Error::other("the thread that was to start it gave up")))
+}
+
+/// Waits until a child has become its program or is dead, and returns it with what it told on the way.
+#[cfg(target_os = "linux")]
+async fn outcome(owned: &mut Handover, status: &mut pipe::Receiver) -> io::Result<(Owned, Vec<Told>)> {
+    // The thread was let go when the child was, whoever still holds an end of its pipe.
+    Ok((got(owned).await?, told::rest(status)))
+}
+
+#[cfg(not(target_os = "linux"))]
+async fn outcome(owned: &mut Handover, status: &mut pipe::Receiver) -> io::Result<(Owned, Vec<Told>)> {
+    let mut all = Vec::new();
+    while let Some(told) = next(status).await? {
+        all.push(told);
+    }
+    Ok((got(owned).await?, all))
 }
 
 /// A child that is there. It runs nothing before it is confined; dropped, it is ended before it runs anything.
 #[derive(Debug)]
 pub(crate) struct Forked {
+    // Dropped before `owned`, and so while the child is not reaped.
+    leash: Leash,
     pid: Pid,
-    go: Option<PipeWriter>,
     status: pipe::Receiver,
-    stdout: OwnedFd,
-    stderr: OwnedFd,
-    /// A child that is held reads the end of `go` when this is dropped, and ends; then its thread buries it.
-    owned: oneshot::Receiver<io::Result<Owned>>,
+    stdout: pipe::Receiver,
+    stderr: pipe::Receiver,
+    owned: Handover,
+}
+
+/// Ends a child that nobody owns yet when it is dropped. Its thread buries it.
+#[derive(Debug)]
+struct Leash {
+    /// None once it has an owner.
+    pid: Option<Pid>,
+    go: Option<PipeWriter>,
+}
+
+impl Leash {
+    fn let_go(&mut self) {
+        if let Some(mut go) = self.go.take() {
+            // Whether anybody read it, is told.
+            go.write_all(b"!").ok();
+        }
+    }
+
+    fn pull(&self) {
+        if let Some(pid) = self.pid {
+            kill(pid, Signal::SIGKILL).ok();
+        }
+    }
+}
+
+impl Drop for Leash {
+    fn drop(&mut self) {
+        self.pull();
+    }
 }
 
 /// A program at work, with the ends of its output that are to be read.
@@ -185,30 +239,36 @@ impl Forked {
         self.pid
     }
 
-    /// Lets it go on to `execve` and waits until it is there.
-    pub(crate) async fn release(self, program: &Path) -> Result<Started, NotStarted> {
-        self.try_release().await.map_err(|e| NotStarted { program: program.to_owned(), reason: e.to_string() })
+    /// Lets it go on to `execve` and waits until it is there. It is ended when `stopped` comes first.
+    pub(crate) async fn release(
+        self,
+        program: &Path,
+        stopped: impl Future<Output = ()>,
+    ) -> Result<Started, NotStarted> {
+        let started = self.try_release(stopped).await;
+        started.map_err(|e| NotStarted { program: program.to_owned(), reason: e.to_string() })
     }
 
-    async fn try_release(self) -> io::Result<Started> {
-        let Self { go, mut status, stdout, stderr, owned, .. } = self;
-        if let Some(mut go) = go {
-            // Whether anybody read it, is told.
-            go.write_all(b"!").ok();
-        }
-        let mut begins = false;
-        while let Some(told) = next(&mut status).await? {
-            match told {
-                Told::Placed(_) => {}
-                Told::Begins => begins = true,
-                Told::Failed(failure) => return Err(io::Error::other(failure.to_string())),
+    async fn try_release(self, stopped: impl Future<Output = ()>) -> io::Result<Started> {
+        // The leash last, so that it is dropped first.
+        let Self { mut owned, mut status, stdout, stderr, mut leash, .. } = self;
+        leash.let_go();
+        let outcome = tokio::select! {
+            biased;
+            outcome = outcome(&mut owned, &mut status) => outcome,
+            () = stopped => {
+                leash.pull();
+                outcome(&mut owned, &mut status).await
             }
+        };
+        leash.pid = None;
+        let (owned, told) = outcome?;
+        let failure = told.iter().find_map(|told| if let Told::Failed(failure) = told { Some(failure) } else { None });
+        match failure {
+            Some(failure) => Err(io::Error::other(failure.to_string())),
+            None if told.contains(&Told::Begins) => Ok(Started { owned, stdout, stderr }),
+            None => Err(io::Error::other("it ended before it began")),
         }
-        if !begins {
-            return Err(io::Error::other("it ended while it was held"));
-        }
-        let (stdout, stderr) = (pipe::Receiver::from_owned_fd(stdout)?, pipe::Receiver::from_owned_fd(stderr)?);
-        Ok(Started { owned: got(owned).await?, stdout, stderr })
     }
 }
 

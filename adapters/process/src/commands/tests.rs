@@ -58,7 +58,29 @@ async fn a_held_command_that_somebody_killed_is_not_taken_for_one_that_ran() {
     let pid = held.pid().cast_signed();
     nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL).unwrap();
     until("it is dead", || !is_alive(pid)).await;
-    assert!(held.release().await.err().unwrap().to_string().ends_with("it ended while it was held"));
+    assert!(held.release().await.err().unwrap().to_string().ends_with("it ended before it began"));
+}
+
+#[tokio::test]
+async fn a_held_command_that_does_not_answer_is_ended_by_a_stop_and_by_being_dropped() {
+    let bench = Bench::new().await.open();
+    let home = tempfile::tempdir().unwrap();
+    for is_released in [true, false] {
+        let stop = Flag::new();
+        let what = Try::probe("write|began", nothing());
+        let held = bench.hold_until(home.path(), what, limits::COMMAND_DEADLINE, stop.clone()).await.unwrap();
+        let pid = held.pid().cast_signed();
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGSTOP).unwrap();
+        if is_released {
+            let told = async { tokio::task::spawn_blocking(move || stop.tell()).await.unwrap() };
+            let (released, ()) = tokio::join!(held.release(), told);
+            assert!(released.err().unwrap().to_string().ends_with("it ended before it began"));
+        } else {
+            drop(held);
+        }
+        until("it is gone", || !std::path::Path::new(&format!("/proc/{pid}")).exists()).await;
+        assert!(!home.path().join("began").exists());
+    }
 }
 
 #[tokio::test]

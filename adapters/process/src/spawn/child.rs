@@ -139,7 +139,11 @@ impl Child {
         self.set_up()?;
         let readable = self.start == Start::Probe && reads();
         let abi = self.confine.as_ref().map_or(Ok(None), Confine::restrict)?;
-        close_all_but(self.ends.wait.as_ref().unwrap_or(&self.ends.tell), &self.ends.tell, self.highest);
+        // Before anything that may wait for a disk: until here it holds the ends of every sibling's pipes, too.
+        let kept = [&self.ends.tell, self.ends.wait.as_ref().unwrap_or(&self.ends.tell), &self.cwd];
+        close_all_but(kept.map(AsRawFd::as_raw_fd), self.highest);
+        unistd::fchdir(&self.cwd).map_err(|e| Stage::Directory.failed(e))?;
+        close(self.cwd.as_raw_fd(), self.cwd.as_raw_fd(), self.highest);
         for limit in &self.limits {
             setrlimit(limit.resource, limit.soft, limit.hard).map_err(|e| Stage::Limits.failed(e))?;
         }
@@ -153,6 +157,7 @@ impl Child {
             return Ok(0);
         }
         self.tell(Told::Begins);
+        take_signals().map_err(|e| Stage::Signals.failed(e))?;
         // SAFETY: the pointers are to a null-terminated string and to null-terminated arrays of such, all owned by
         // `self.exec`, which outlives the call.
         unsafe {
@@ -161,8 +166,7 @@ impl Child {
         Err(Stage::Program.failed(Errno::last()))
     }
 
-    /// Makes it a child as any other: it ends with the daemon, takes signals, leads a group, and has its streams and its
-    /// directory.
+    /// Makes it a child as any other: it ends with the daemon, leads a group, and has its streams.
     fn set_up(&self) -> Result<(), Failure> {
         #[cfg(target_os = "linux")]
         nix::sys::prctl::set_pdeathsig(Signal::SIGKILL).map_err(|e| Stage::Parent.failed(e))?;
@@ -170,14 +174,12 @@ impl Child {
         if unistd::getppid() != self.parent {
             return Err(Stage::Parent.failed(Errno::ESRCH));
         }
-        take_signals().map_err(|e| Stage::Parent.failed(e))?;
         let itself = Pid::from_raw(0);
-        unistd::setpgid(itself, itself).map_err(|e| Stage::Parent.failed(e))?;
+        unistd::setpgid(itself, itself).map_err(|e| Stage::Group.failed(e))?;
         let streams = unistd::dup2_stdin(&self.stdin)
             .and_then(|()| unistd::dup2_stdout(&self.ends.stdout))
             .and_then(|()| unistd::dup2_stderr(&self.ends.stderr));
-        streams.map_err(|e| Stage::Streams.failed(e))?;
-        unistd::fchdir(&self.cwd).map_err(|e| Stage::Directory.failed(e))
+        streams.map_err(|e| Stage::Streams.failed(e))
     }
 
     fn tell(&self, told: Told) {
@@ -187,10 +189,13 @@ impl Child {
 }
 
 /// Lets signals in again, which the thread that made this child keeps out, with nothing of the daemon's to handle them. What
-/// the daemon's own parent had it ignore stays ignored; a broken pipe, which every Rust program ignores, does not.
+/// the daemon's own parent had it ignore stays ignored; a broken pipe, which every Rust program ignores, does not. Last of
+/// all: before Linux 5.16 a signal that dumps a core ends everything that shares its memory.
 fn take_signals() -> nix::Result<()> {
+    // Nobody can handle two of them, and nobody does the third, for whose sake libc would take a lock.
+    let is_left = |signal: &Signal| matches!(signal, Signal::SIGKILL | Signal::SIGSTOP | Signal::SIGABRT);
     let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
-    for signal in Signal::iterator().filter(|signal| !matches!(signal, Signal::SIGKILL | Signal::SIGSTOP)) {
+    for signal in Signal::iterator().filter(|signal| !is_left(signal)) {
         // SAFETY: the default action, or what was there before, runs no code of this program.
         unsafe {
             let before = sigaction(signal, &default)?;
@@ -246,13 +251,15 @@ fn exit(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-/// Closes every descriptor from 3 on but these two: what belongs to the daemon or to a sibling.
-fn close_all_but(one: &OwnedFd, other: &OwnedFd, highest: RawFd) {
-    let (one, other) = (one.as_raw_fd(), other.as_raw_fd());
-    let (low, high) = (one.min(other), one.max(other));
-    close(3, low - 1, highest);
-    close(low + 1, high - 1, highest);
-    close(high + 1, RawFd::MAX, highest);
+/// Closes every descriptor from 3 on but these: what belongs to the daemon or to a sibling.
+fn close_all_but(mut kept: [RawFd; 3], highest: RawFd) {
+    kept.sort_unstable();
+    let mut first = 3;
+    for fd in kept {
+        close(first, fd - 1, highest);
+        first = fd + 1;
+    }
+    close(first, RawFd::MAX, highest);
 }
 
 fn close(first: RawFd, last: RawFd, highest: RawFd) {

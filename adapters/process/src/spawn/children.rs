@@ -5,7 +5,7 @@ use crate::kin;
 use nix::{
     libc,
     sys::{
-        signal::{Signal, killpg},
+        signal::{Signal, kill, killpg},
         wait::{WaitPidFlag, waitpid},
     },
     unistd::Pid,
@@ -122,6 +122,8 @@ impl Owned {
         let pid = self.pid;
         // Not reaped, so the number is still this child's and its group's; a group that is gone already is as good.
         killpg(pid, Signal::SIGKILL).ok();
+        // It may have gone to another group.
+        kill(pid, Signal::SIGKILL).ok();
         Some(move || {
             // It was killed, so it does not let anybody wait; what it ended with does not matter.
             fork::wait(pid, 0).ok();

@@ -15,7 +15,7 @@ mod linux {
     use std::{mem::MaybeUninit, ptr};
 
     /// What a child's few calls need, in a debug build too.
-    const STACK_BYTES: usize = 32 * 1024;
+    const STACK_BYTES: usize = 16 * 1024;
 
     /// Sixteen bytes each, which is how a stack is aligned.
     type Stack = [u128; STACK_BYTES / size_of::<u128>()];
@@ -28,8 +28,8 @@ mod linux {
         let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PARENT_SETTID | libc::SIGCHLD;
         let child = ptr::from_ref(child).cast_mut().cast();
         // SAFETY: `clone` returns here when the child has left this memory, so that `child`, `number` and the stack
-        // outlive it, and nothing of this thread (its `errno`, too) is used by both at once. The child writes nothing
-        // but its own stack, and neither returns nor unwinds. The kernel writes `number` before the child's first step.
+        // outlive it, and nothing of this thread is used by both at once. The child writes nothing but its own stack
+        // and what libc keeps of this thread for its calls, such as `errno`; it neither returns nor unwinds. The kernel writes `number` before the child's first step.
         let pid = unsafe { libc::clone(run, stack.as_mut_ptr().add(1).cast(), flags, child, number.as_ptr()) };
         Errno::result(pid).map(Pid::from_raw)
     }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{Bench, Flag, Try, is_alive, nothing, script, until};
+use crate::testing::{Bench, Flag, Try, finish, is_alive, nothing, script, until};
 use nix::{
     errno::Errno,
     sys::signal::{Signal, kill},
@@ -33,7 +33,7 @@ fn signals(pid: Pid, name: &str) -> u64 {
 
 #[tokio::test]
 #[cfg(target_os = "linux")]
-async fn a_child_takes_every_signal_by_its_default_while_it_is_held_and_when_it_runs() {
+async fn a_child_takes_every_signal_by_its_default_and_none_before_it_is_let_go() {
     let mut daemon = signal(SignalKind::user_defined2()).unwrap();
     let (bench, home) = (Bench::new().await, tempfile::tempdir().unwrap());
     let own = nix::unistd::getpid();
@@ -41,10 +41,13 @@ async fn a_child_takes_every_signal_by_its_default_while_it_is_held_and_when_it_
     assert!(signals(own, "SigIgn") & pipe != 0, "there is something that a child must not inherit");
     let held = bench.hold(home.path(), Try::new(owl_domain::gate::Program::Cat, &[], nothing())).await.unwrap();
     let pid = Pid::from_raw(held.pid().cast_signed());
-    assert_eq!((signals(pid, "SigBlk"), signals(pid, "SigCgt"), signals(pid, "SigIgn") & pipe), (0, 0, 0));
+    let usr2 = 1 << (Signal::SIGUSR2 as i32 - 1);
+    assert!(signals(pid, "SigCgt") & signals(pid, "SigBlk") & usr2 != 0, "its parent's handler is there, and kept out");
     // It dies of what its parent handles, and its parent hears nothing of it.
     kill(pid, Signal::SIGUSR2).unwrap();
-    until("it is dead", || !is_alive(pid.as_raw())).await;
+    assert!(is_alive(pid.as_raw()));
+    let ran = finish(held.release().await.unwrap()).await;
+    assert_eq!((ran.signal.as_deref(), ran.exit_code), (Some("SIGUSR2"), None));
     let heard = tokio::select! { biased; heard = daemon.recv() => heard, () = std::future::ready(()) => None };
     assert_eq!(heard, None);
     let ran = bench.spawner.run_own(script("exec cat /proc/self/status", home.path()), Flag::new()).await.unwrap();
@@ -52,6 +55,8 @@ async fn a_child_takes_every_signal_by_its_default_while_it_is_held_and_when_it_
     for none in ["SigBlk:\t0000000000000000\n", "SigCgt:\t0000000000000000\n"] {
         assert!(text.contains(none), "{text}");
     }
+    let ignored = text.lines().find_map(|line| line.strip_prefix("SigIgn:\t")).unwrap();
+    assert_eq!(u64::from_str_radix(ignored, 16).unwrap() & pipe, 0);
 }
 
 #[tokio::test]

@@ -6,26 +6,35 @@ use nix::sys::signal::SigSet;
 use std::{
     io,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
     thread,
 };
 
 /// Far more than is needed; pages that are not touched cost nothing.
 const STACK_BYTES: usize = 256 * 1024;
 
+/// So many only work at once where a disk does not answer.
+const MOST: usize = 512;
+
 pub(super) type Work = Box<dyn FnOnce() + Send>;
 
-/// Those that have nothing to do, the one that did last on top. As many as ever worked at once.
+/// All that there are: as many as ever worked at once.
 #[derive(Debug, Default)]
 pub(super) struct Threads {
+    /// Those that have nothing to do, the one that did last on top.
     idle: Mutex<Vec<mpsc::Sender<Work>>>,
+    made: AtomicUsize,
 }
 
 impl Threads {
     /// Gives work to a thread that has none, or to a new one.
     ///
     /// # Errors
-    /// When the system gives no thread; then the work is dropped.
+    /// When the system gives no thread, or there are too many; then the work is dropped.
     pub(super) fn give(self: &Arc<Self>, work: Work) -> io::Result<()> {
         let idle = self.idle().pop();
         let work = match idle {
@@ -36,9 +45,17 @@ impl Threads {
                 Err(mpsc::SendError(work)) => work,
             },
         };
+        if self.made.fetch_add(1, Ordering::SeqCst) >= MOST {
+            self.made.fetch_sub(1, Ordering::SeqCst);
+            return Err(io::Error::other(format!("{MOST} programs are being started, and none of them gets on")));
+        }
         let threads = Arc::downgrade(self);
         let builder = thread::Builder::new().name("owl-fork".into()).stack_size(STACK_BYTES);
-        builder.spawn(move || serve(&threads, work)).map(drop)
+        let made = builder.spawn(move || serve(&threads, work));
+        if made.is_err() {
+            self.made.fetch_sub(1, Ordering::SeqCst);
+        }
+        made.map(drop)
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<mpsc::Sender<Work>>> {

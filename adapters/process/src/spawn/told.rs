@@ -1,6 +1,8 @@
 //! What a child tells over its pipe while it is not its program yet: that it is there, that it goes on, or where it ended
 //! and why. The end of the file means that a program runs in it, or that it is dead.
 
+#[cfg(target_os = "linux")]
+use nix::unistd;
 use nix::{errno::Errno, unistd::Pid};
 use std::{fmt, io};
 use tokio::{io::AsyncReadExt, net::unix::pipe};
@@ -10,7 +12,7 @@ use tokio::{io::AsyncReadExt, net::unix::pipe};
 pub(super) enum Told {
     /// It is there under this number, confined, and holds no descriptor but its own.
     Placed(Pid),
-    /// Nothing keeps it from its program any more; what follows is `execve`.
+    /// It was let go; what follows is `execve`.
     Begins,
     /// It did not become its program.
     Failed(Failure),
@@ -28,24 +30,28 @@ pub(crate) struct Failure {
 #[repr(u8)]
 pub(crate) enum Stage {
     Parent,
+    Group,
     Streams,
     Directory,
     Limits,
     Landlock,
     Seccomp,
+    Signals,
     Program,
     /// No failure: the answer of a probe.
     Probed,
 }
 
 impl Stage {
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 10] = [
         Self::Parent,
+        Self::Group,
         Self::Streams,
         Self::Directory,
         Self::Limits,
         Self::Landlock,
         Self::Seccomp,
+        Self::Signals,
         Self::Program,
         Self::Probed,
     ];
@@ -60,11 +66,13 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.stage {
             Stage::Parent => "it lost its parent",
+            Stage::Group => "it cannot lead a process group",
             Stage::Streams => "its input and output cannot be connected",
             Stage::Directory => "its directory cannot be entered",
             Stage::Limits => "its limits cannot be set",
             Stage::Landlock => "Landlock could not be applied",
             Stage::Seccomp => "the seccomp filter could not be applied",
+            Stage::Signals => "its signals cannot be set",
             Stage::Program => "the program cannot be executed",
             Stage::Probed => "it was only a probe",
         };
@@ -100,6 +108,21 @@ impl Told {
             }
         }
     }
+}
+
+/// Returns what a child has told and nobody has read, without waiting for more.
+#[cfg(target_os = "linux")]
+pub(super) fn rest(from: &pipe::Receiver) -> Vec<Told> {
+    let mut bytes = [0; 8 * Told::BYTES];
+    // Not through the runtime, which may not have heard yet that there is something.
+    let length = loop {
+        match unistd::read(from, &mut bytes) {
+            Err(Errno::EINTR) => {}
+            read => break read.unwrap_or_default(),
+        }
+    };
+    let (told, _) = bytes.get(..length).unwrap_or_default().as_chunks();
+    told.iter().copied().filter_map(Told::decode).collect()
 }
 
 /// Waits for the next thing that a child tells; none when it tells nothing more.

@@ -6,11 +6,13 @@ use crate::{
     own::open_directory,
     spawn::{Failure, Launch, Spawner, Stage},
 };
+use nix::errno::Errno;
 use owl_domain::{
     gate::{Confinement, Sandbox},
     ports::Wall,
 };
-use std::{io, os::fd::OwnedFd, sync::Arc};
+use std::{error::Error, io, os::fd::OwnedFd, sync::Arc, time::Duration};
+use tokio::time::sleep;
 
 /// What a probe child found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,22 +55,58 @@ pub(crate) struct Measured {
     pub(crate) abi: Option<u32>,
 }
 
+/// How often a probe is tried that could not be made: the system may be short of something for a moment.
+const TRIES: usize = 5;
+const BETWEEN: Duration = Duration::from_millis(100);
+
 /// Measures the guards, and returns those that commands are to use: whatever there is, whole or not.
 pub(crate) async fn measure(spawner: &Spawner) -> (Guards, Measured) {
     let guards = Guards {
-        strength: [Strength::Whole, Strength::Partial].into_iter().find(|s| Ruleset::new(*s).is_ok()),
+        strength: strength(),
         filters: Filters::compile().inspect_err(|e| tracing::warn!("no seccomp filter: {e}")).ok().map(Arc::new),
         standing: standing(),
     };
     measure_with(spawner, guards).await
 }
 
-/// Measures these guards.
+/// Says how much of Landlock to ask for. Only a kernel that refuses to make any rule set has none of it: a process that
+/// is short of descriptors for a moment has.
+fn strength() -> Option<Strength> {
+    if Ruleset::new(Strength::Whole).is_ok() {
+        return Some(Strength::Whole);
+    }
+    match Ruleset::new(Strength::Partial) {
+        Err(error) if is_lacking(&error) => {
+            tracing::warn!("no Landlock: {error}");
+            None
+        }
+        Ok(_) | Err(_) => Some(Strength::Partial),
+    }
+}
+
+/// Says whether a call failed because it is not there, or not for this process.
+pub(super) fn is_lacking(error: &io::Error) -> bool {
+    if error.kind() == io::ErrorKind::Unsupported {
+        return true;
+    }
+    let mut inner: Option<&(dyn Error + 'static)> = error.get_ref().map(|inner| inner as _);
+    while let Some(error) = inner {
+        if let Some(code) = error.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error) {
+            let errno = Errno::from_raw(code);
+            return matches!(errno, Errno::ENOSYS | Errno::EOPNOTSUPP | Errno::EPERM | Errno::EINVAL);
+        }
+        inner = error.source();
+    }
+    false
+}
+
+/// Measures these guards. One that the kernel does not take is given up, and the rest measured without it. Where nothing
+/// can be measured all of them are kept and none is counted: a command is bound by them, or it does not start.
 pub(super) async fn measure_with(spawner: &Spawner, mut guards: Guards) -> (Guards, Measured) {
     let mut measured = Measured { landlock: false, seccomp: false, abi: None };
-    // Each guard that cannot even be applied is given up, and the rest measured without it.
+    let mut tries = 0;
     while guards.strength.is_some() || guards.filters.is_some() {
-        match probe(spawner, &guards).await {
+        let reason = match probe(spawner, &guards).await {
             Ok(Failure { stage: Stage::Probed, value }) => {
                 let answer = Answer::decode(value);
                 measured = Measured {
@@ -79,20 +117,25 @@ pub(super) async fn measure_with(spawner: &Spawner, mut guards: Guards) -> (Guar
                 break;
             }
             Ok(failure) => {
-                tracing::warn!("{failure}");
                 match failure.stage {
+                    Stage::Landlock => guards.strength = None,
                     Stage::Seccomp => guards.filters = None,
-                    _ => {
-                        guards =
-                            Guards { filters: guards.filters.filter(|_| guards.strength.is_some()), ..Guards::none() }
-                    }
+                    _ => {}
                 }
+                if matches!(failure.stage, Stage::Landlock | Stage::Seccomp) {
+                    tracing::warn!("{failure}");
+                    continue;
+                }
+                failure.to_string()
             }
-            Err(reason) => {
-                tracing::warn!("the kernel's guards could not be measured: {reason}");
-                guards = Guards::none();
-            }
+            Err(reason) => reason.to_string(),
+        };
+        tries += 1;
+        if tries == TRIES {
+            tracing::error!("the kernel's guards could not be measured, and are counted for none: {reason}");
+            break;
         }
+        sleep(BETWEEN).await;
     }
     (guards, measured)
 }

@@ -364,6 +364,23 @@ async fn a_guard_that_the_kernel_does_not_take_is_given_up_and_the_other_is_kept
     }
 }
 
+#[test]
+fn only_a_kernel_that_refuses_lacks_a_guard_and_not_a_process_that_is_short_of_something() {
+    use nix::errno::Errno;
+    for (errno, is_lacking) in [
+        (Errno::ENOSYS, true),
+        (Errno::EOPNOTSUPP, true),
+        (Errno::EPERM, true),
+        (Errno::EMFILE, false),
+        (Errno::ENFILE, false),
+        (Errno::ENOMEM, false),
+        (Errno::EAGAIN, false),
+    ] {
+        let error = io::Error::other(io::Error::from(errno));
+        assert_eq!(measure::is_lacking(&error), is_lacking, "{errno}");
+    }
+}
+
 mod git;
 
 #[tokio::test]

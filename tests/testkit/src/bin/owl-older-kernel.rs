@@ -1,4 +1,5 @@
-//! Runs a program as on a kernel that lacks guards: `owl-older-kernel landlock,seccomp PROGRAM [WORD…]`.
+//! Runs a program as on a kernel that lacks guards, or where they are forbidden to it:
+//! `owl-older-kernel landlock,seccomp PROGRAM [WORD…]`, `owl-older-kernel forbidden:landlock PROGRAM [WORD…]`.
 
 #![expect(clippy::print_stderr, reason = "it says why it could not become the program")]
 
@@ -34,8 +35,10 @@ mod linux {
         }
     }
 
-    /// Has the system calls of these guards answer as on a kernel that does not know them.
+    /// Has the system calls of these guards answer as on a kernel that does not know them, or forbids them.
     fn forget(guards: &str) -> Result<(), Box<dyn Error>> {
+        let (guards, errno) =
+            guards.strip_prefix("forbidden:").map_or((guards, libc::ENOSYS), |guards| (guards, libc::EPERM));
         let mut calls = BTreeMap::new();
         for guard in guards.split(',') {
             let call = match guard {
@@ -45,7 +48,7 @@ mod linux {
             };
             calls.insert(call, Vec::new());
         }
-        let unknown = SeccompAction::Errno(libc::ENOSYS.cast_unsigned());
+        let unknown = SeccompAction::Errno(errno.cast_unsigned());
         let filter =
             SeccompFilter::new(calls, SeccompAction::Allow, unknown, TargetArch::try_from(std::env::consts::ARCH)?)?;
         Ok(apply_filter(&BpfProgram::try_from(filter)?)?)
