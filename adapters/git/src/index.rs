@@ -4,14 +4,17 @@
 //! Only paths are looked at; what else is wrong with an index, git says.
 
 use crate::{
+    links,
     pins::{GIT_FILE, Identity},
-    read::{Stamp, read_path, read_small},
+    read::{read_path, read_small},
 };
 use owl_domain::{git_names::spells_dot_git, project::Pins};
 use std::{
     collections::HashMap,
     ffi::OsStr,
-    fs, io,
+    fs,
+    hash::{BuildHasher as _, RandomState},
+    io,
     os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -22,7 +25,12 @@ const MOST_BYTES: u64 = 128 * 1024 * 1024;
 /// No system opens a longer path.
 const MOST_NAME_BYTES: usize = 4096;
 /// Where names share their beginnings a small file may hold far more of them than its size.
-const MOST_NAMES_BYTES: usize = 512 * 1024 * 1024;
+const MOST_NAMES_BYTES: usize = 128 * 1024 * 1024;
+/// How many files are known at a time, and how much of one.
+const MOST_KNOWN: usize = 64;
+const KEPT_BYTES: usize = 1024 * 1024;
+/// What a path takes beside its text.
+const PATH_BYTES: usize = 48;
 /// What stands before an entry's object name: times, device, inode, mode, owner, size.
 const STAT_BYTES: usize = 40;
 const MODE_AT: usize = 24;
@@ -53,12 +61,16 @@ impl Hash {
 
 /// The index files that were read.
 #[derive(Debug, Default)]
-pub(crate) struct Indexes(Mutex<HashMap<PathBuf, Known>>);
+pub(crate) struct Indexes {
+    known: Mutex<HashMap<PathBuf, Known>>,
+    key: RandomState,
+}
 
-/// One of them: what it was then, and what was found in it.
+/// One of them: what was in it, by a hash whose key is this process's own, and what was found. Not by its stamp: what is
+/// written through a mapping changes none.
 #[derive(Debug)]
 struct Known {
-    stamp: Stamp,
+    content: u64,
     found: Result<Arc<Names>, Fault>,
 }
 
@@ -71,11 +83,13 @@ struct Names {
     gitlinks: Vec<PathBuf>,
     /// The object name of the index that this one is based on.
     base: Option<String>,
+    /// What these take, about.
+    bytes: usize,
 }
 
 impl Indexes {
     /// Refuses an index that names what lies outside of the work tree or in `.git`, by itself or through what stands in
-    /// the work tree now. A file that did not change is not read again.
+    /// the work tree now. What is the same as before is not judged again.
     pub(crate) fn refuse_paths(&self, pins: &Pins, hash: Hash) -> io::Result<()> {
         let git_dir = Path::new(pins.git_dir.path.as_str());
         let Some(names) = self.read(&git_dir.join("index"), hash)? else { return Ok(()) };
@@ -87,17 +101,23 @@ impl Indexes {
 
     /// Reads one file; none when there is none. One at a time: it is kept whole while it is read.
     fn read(&self, file: &Path, hash: Hash) -> io::Result<Option<Arc<Names>>> {
-        let Some(stamp) = Stamp::of(file)? else { return Ok(None) };
         let named = |reason: String| io::Error::other(format!("`{}` {reason}", file.display()));
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let content = read_small(file, MOST_BYTES).map_err(|error| named(format!("cannot be read: {error}")))?;
+        let Some(content) = content else { return Ok(None) };
+        let hashed = self.key.hash_one(&content);
         let found = match known.get(file) {
-            Some(known) if known.stamp == stamp => known.found.clone(),
+            Some(known) if known.content == hashed => known.found.clone(),
             Some(_) | None => {
-                let content =
-                    read_small(file, MOST_BYTES).map_err(|error| named(format!("cannot be read: {error}")))?;
-                let Some(content) = content else { return Ok(None) };
                 let found = Index { content: &content, hash }.judge().map(Arc::new);
-                known.insert(file.into(), Known { stamp, found: found.clone() });
+                if known.len() == MOST_KNOWN {
+                    known.clear();
+                }
+                known.remove(file);
+                // Only what is small is kept: a work tree may have any number of index files.
+                if found.as_ref().map_or(true, |names| names.bytes <= KEPT_BYTES) {
+                    known.insert(file.into(), Known { content: hashed, found: found.clone() });
+                }
                 found
             }
         };
@@ -148,10 +168,21 @@ fn refuse_foreign(submodule: &Path, pins: &Pins) -> io::Result<()> {
             // What leads nowhere is no repository to git.
             let Ok(leads_to) = fs::canonicalize(submodule.join(named)) else { return Ok(()) };
             let own = [&pins.common_dir, &pins.work_tree].map(|pin| Path::new(pin.path.as_str()));
-            if own.iter().any(|own| leads_to.starts_with(own)) { Ok(()) } else { foreign() }
+            if own.iter().any(|own| leads_to.starts_with(own)) { refuse_borrowed(&leads_to) } else { foreign() }
         }
+        Ok(there) if there.is_dir() => refuse_borrowed(&dot_git),
         Ok(_) | Err(_) => Ok(()),
     }
+}
+
+/// Refuses a submodule's git directory that has its refs, or another part, from elsewhere.
+fn refuse_borrowed(git_dir: &Path) -> io::Result<()> {
+    let common_dir = git_dir.join("commondir");
+    if fs::symlink_metadata(&common_dir).is_ok() {
+        let reason = format!("`{}` names another repository, whose commits git would tell", common_dir.display());
+        return Err(io::Error::other(reason));
+    }
+    links::refuse_in_git_dir(git_dir)
 }
 
 /// What is wrong with an index.
@@ -163,6 +194,12 @@ enum Fault {
     Path(String),
     #[error("names more than a work tree holds")]
     TooMuch,
+    #[error("is split and changes a submodule; `git update-index --no-split-index` makes it whole")]
+    Submodule,
+    #[error(
+        "is sparse, and git writes objects where it reads one; `git sparse-checkout reapply --no-sparse-index` makes it whole"
+    )]
+    Sparse,
 }
 
 struct Index<'c> {
@@ -200,9 +237,17 @@ impl Index<'_> {
             if !name.is_empty() && !is_a_path(&name, kind == DIRECTORY) {
                 return Err(Fault::Path(String::from_utf8_lossy(&name).into_owned()));
             }
-            bytes += names.above(&name, &mut directory);
+            names.bytes += names.above(&name, &mut directory);
+            if names.bytes > MOST_NAMES_BYTES {
+                return Err(Fault::TooMuch);
+            }
             if kind == GITLINK {
+                // One without a name stands for an entry of the base that may have been a file.
+                if name.is_empty() {
+                    return Err(Fault::Submodule);
+                }
                 names.gitlinks.push(OsStr::from_bytes(&name).into());
+                names.bytes += PATH_BYTES + name.len();
             }
             entries.push(Entry { at, stands_alone });
             at = next;
@@ -263,6 +308,7 @@ impl Index<'_> {
                     let oid = data.get(..self.hash.bytes()).ok_or(Fault::Format)?;
                     base = Some(oid.iter().map(|byte| format!("{byte:02x}")).collect());
                 }
+                b"sdir" => return Err(Fault::Sparse),
                 b"IEOT" => self.is_the_same(from, to, entries)?,
                 _ => {}
             }
@@ -331,7 +377,7 @@ impl Names {
             let is_known = before.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"));
             if !is_known && !above.is_empty() {
                 self.directories.push(OsStr::from_bytes(above).into());
-                added += above.len();
+                added += PATH_BYTES + above.len();
             }
         }
         before.clear();

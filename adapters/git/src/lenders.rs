@@ -6,7 +6,14 @@ use crate::{
     pins::Identity,
     read::{PATHS_BYTES, read_small},
 };
-use owl_domain::{project::Project, text::AbsPath};
+use nix::{
+    fcntl::{AtFlags, OFlag, open},
+    sys::stat::{Mode, SFlag, fstat, fstatat},
+};
+use owl_domain::{
+    project::{Pin, Project},
+    text::AbsPath,
+};
 use std::{
     collections::BTreeSet,
     ffi::OsStr,
@@ -28,7 +35,7 @@ pub(crate) enum Refused {
 }
 
 /// Returns the objects directories that are borrowed from, directly or by way of another, each once.
-pub(crate) fn lenders(common_dir: &Path, registered: &[Project]) -> Result<Vec<AbsPath>, Refused> {
+pub(crate) fn lenders(common_dir: &Path, registered: &[Project]) -> Result<Vec<Pin>, Refused> {
     let mut found = Vec::new();
     follow(&common_dir.join("objects"), &registered_objects(registered), &mut found, 0)?;
     Ok(found)
@@ -41,34 +48,34 @@ pub(crate) fn first_lender(common_dir: &Path) -> Option<String> {
     Some(for_people(&first))
 }
 
-/// One that may lend.
-struct MayLend {
-    identity: Identity,
-    objects: AbsPath,
-}
-
-fn registered_objects(registered: &[Project]) -> Vec<MayLend> {
+/// The objects directories that may be lent.
+fn registered_objects(registered: &[Project]) -> Vec<Pin> {
     let objects = |project: &Project| {
-        let path = format!("{}/objects", project.pins.common_dir.path.as_str());
-        // The Project as it was registered, not what may stand in its place by now.
-        let common = Identity::at(Path::new(project.pins.common_dir.path.as_str())).ok()?;
-        if common != Identity::pinned(&project.pins.common_dir) {
+        let common = &project.pins.common_dir;
+        let flags = OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        // The Project as it was registered, not what may stand in its place by now, nor in a moment.
+        let opened = open(common.path.as_str(), flags, Mode::empty()).ok()?;
+        let is = fstat(&opened).ok()?;
+        if (is.st_dev, is.st_ino) != (common.device, common.inode) {
             return None;
         }
-        let there = fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_dir)?;
-        Some(MayLend { identity: Identity::of(&there), objects: AbsPath::new(path).ok()? })
+        let there = fstatat(&opened, "objects", AtFlags::AT_SYMLINK_NOFOLLOW).ok()?;
+        let is_directory = SFlag::from_bits_truncate(there.st_mode) & SFlag::S_IFMT == SFlag::S_IFDIR;
+        let path = AbsPath::new(format!("{}/objects", common.path.as_str())).ok()?;
+        is_directory.then_some(Pin { path, device: there.st_dev, inode: there.st_ino })
     };
     registered.iter().filter_map(objects).collect()
 }
 
-fn follow(objects: &Path, may_lend: &[MayLend], found: &mut Vec<AbsPath>, depth: usize) -> Result<(), Refused> {
+fn follow(objects: &Path, may_lend: &[Pin], found: &mut Vec<Pin>, depth: usize) -> Result<(), Refused> {
     for path in named(objects)? {
         let there = fs::metadata(&path).map(|there| Identity::of(&there));
-        let lender = there.ok().and_then(|identity| may_lend.iter().find(|lender| lender.identity == identity));
+        let lender =
+            there.ok().and_then(|identity| may_lend.iter().find(|lender| Identity::pinned(lender) == identity));
         let Some(lender) = lender else {
             return Err(Refused::NotRegistered(for_people(&path)));
         };
-        let lender = lender.objects.clone();
+        let lender = lender.clone();
         if found.contains(&lender) {
             continue;
         }
@@ -76,10 +83,10 @@ fn follow(objects: &Path, may_lend: &[MayLend], found: &mut Vec<AbsPath>, depth:
             return Err(Refused::Unreadable("it borrows objects by way of too many repositories".into()));
         }
         links::Objects::default()
-            .refuse_links(Path::new(lender.as_str()))
+            .refuse_links(Path::new(lender.path.as_str()))
             .map_err(|error| Refused::Unreadable(error.to_string()))?;
         found.push(lender.clone());
-        follow(Path::new(lender.as_str()), may_lend, found, depth + 1)?;
+        follow(Path::new(lender.path.as_str()), may_lend, found, depth + 1)?;
     }
     Ok(())
 }

@@ -33,7 +33,8 @@ pub(crate) fn refuse_in_state(common_dir: &Path) -> io::Result<()> {
     }
 }
 
-fn refuse_in_git_dir(git_dir: &Path) -> io::Result<()> {
+/// Refuses it in one git directory, but for its worktrees.
+pub(crate) fn refuse_in_git_dir(git_dir: &Path) -> io::Result<()> {
     for state in STATE {
         each(&git_dir.join(state), |name, kind, path| {
             let is_unread = state.is_empty() && UNREAD.iter().any(|unread| *unread == name);

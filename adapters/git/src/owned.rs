@@ -7,7 +7,7 @@ use crate::{
     pins::Identity,
     read::{Stamp, read_small},
 };
-use owl_domain::text::AbsPath;
+use owl_domain::project::Pin;
 use std::{
     collections::BTreeSet,
     ffi::OsString,
@@ -59,7 +59,7 @@ pub(crate) enum Borrowed {
     /// As it was last time: the call does not read objects, or may fail without them.
     AsBefore,
     /// Exactly these objects directories.
-    From(Vec<AbsPath>),
+    From(Vec<Pin>),
 }
 
 impl Owned {
@@ -185,15 +185,15 @@ impl Owned {
         self.put("info/exclude", &read_small(real, EXCLUDE_BYTES)?.unwrap_or_default())
     }
 
-    fn write_alternates(&self, lenders: &[AbsPath]) -> io::Result<()> {
+    fn write_alternates(&self, lenders: &[Pin]) -> io::Result<()> {
         let name = "objects/info/alternates";
         if lenders.is_empty() {
             return remove_unless(&self.path.join(name), |_| false);
         }
-        if lenders.iter().any(|lender| lender.as_str().contains('\n')) {
+        if lenders.iter().any(|lender| lender.path.as_str().contains('\n')) {
             return Err(io::Error::other("a path with a newline cannot be named to git"));
         }
-        let lines: String = lenders.iter().flat_map(|lender| [lender.as_str(), "\n"]).collect();
+        let lines: String = lenders.iter().flat_map(|lender| [lender.path.as_str(), "\n"]).collect();
         self.put(name, lines.as_bytes())
     }
 

@@ -82,6 +82,11 @@ impl<'c> Judge<'c> {
                 self.place(operand, place);
                 Part::Path
             }
+            // git looks at each that stands before `--`, and Owl's `--` stands before them all.
+            Role::RevisionOrPath | Role::PathIfThere if self.behind_a_path && matches!(place, Some(Place::Absent)) => {
+                self.first.note(if operand.role == Role::PathIfThere { neither(operand) } else { not_a_path(operand) });
+                Part::Path
+            }
             Role::RevisionOrPath | Role::PathIfThere if self.behind_a_path || !matches!(place, Some(Place::Absent)) => {
                 self.behind_a_path = true;
                 // It was looked up as it stands, and git would take the colon for magic.

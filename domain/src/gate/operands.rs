@@ -68,6 +68,13 @@ impl Operand {
         Self { role: Role::Start, ..Self::inside(text, by) }
     }
 
+    /// Writes a path as git reads it: without ways up.
+    fn take_out_ways_up(&mut self) {
+        if let Some(straight) = place::without_ways_up(&self.text) {
+            self.text = straight;
+        }
+    }
+
     /// Returns the word's index in the line, for hints.
     pub(super) fn index(&self) -> usize {
         match self.by {
@@ -198,14 +205,18 @@ impl Operands<'_> {
             match revision {
                 Revision::BadPath(bad) => self.first.note(confine::refuse_written(&bad, &operand.text, None, None)),
                 Revision::Good if !operand.bare_braces => {
-                    // `:/words` is a search in messages, and what is no path as written names none.
-                    let is_looked_up = written == AsWritten::Fine && !operand.text.starts_with(":/");
+                    // `:/words` is a search in messages, and what is no path as written names none. The path in a commit
+                    // is git's alone, and a way up in it none of the system's.
+                    let is_looked_up = written == AsWritten::Fine
+                        && !operand.text.starts_with(":/")
+                        && place::without_ways_up(&operand.text).is_none();
                     operand.role = if is_looked_up { Role::RevisionOrPath } else { Role::Revision };
                     operand.look = is_looked_up.then(|| self.look(operand.text.clone(), Depth::Entry));
                     self.operands.push(operand);
                 }
                 Revision::Good | Revision::None => {
                     if self.is_fine(&operand.text, &operand) {
+                        operand.take_out_ways_up();
                         operand.role = Role::PathIfThere;
                         operand.look = Some(self.look(operand.text.clone(), Depth::Entry));
                         self.operands.push(operand);
@@ -224,11 +235,28 @@ impl Operands<'_> {
             Some(path) => {
                 let path = String::from(path);
                 if self.is_fine(&path, &operand) {
-                    operand.look = Some(self.look(path, Depth::Entry));
+                    self.look_at(&mut operand, path);
                 }
             }
         }
         self.operands.push(operand);
+    }
+
+    /// Has the path of a pathspec looked up, written as git reads it.
+    fn look_at(&mut self, operand: &mut Operand, path: String) {
+        if path == operand.text {
+            operand.take_out_ways_up();
+            operand.look = Some(self.look(operand.text.clone(), Depth::Entry));
+            return;
+        }
+        // What git does with a way up depends on the magic.
+        if let Some(straight) = place::without_ways_up(&path) {
+            let message = format!("{} holds a way up behind magic", tick(&operand.text));
+            let refusal = Refusal::about(DenialKind::Operand, &operand.text, message);
+            self.first.note(refusal.say(format!("write the path as {}", tick(&straight))));
+            return;
+        }
+        operand.look = Some(self.look(path, Depth::Entry));
     }
 
     /// Says whether nothing is wrong with a path as written, and notes what is.

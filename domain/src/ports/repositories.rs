@@ -2,7 +2,7 @@
 //! (D2, D14, gate.md 8). Grows with Jobs: worktrees, branches, diffs.
 
 use crate::{
-    project::{Pins, Project, Workdir, Worktree},
+    project::{Pin, Pins, Project, Workdir, Worktree},
     text::{AbsPath, BranchName, CommitId},
 };
 use alloc::{boxed::Box, string::String, vec::Vec};
@@ -82,8 +82,8 @@ pub struct GitHome {
     pub real_common_dir: AbsPath,
     /// The directory that Owl owns and gives in its place, at a path that is stable for the Project.
     pub owned_common_dir: AbsPath,
-    /// The objects directories of registered Projects that this one borrows from.
-    pub lenders: Vec<AbsPath>,
+    /// The objects directories of registered Projects that this one borrows from, as they were when that was seen.
+    pub lenders: Vec<Pin>,
 }
 
 /// Why a path cannot be registered.

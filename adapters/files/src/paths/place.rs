@@ -1,10 +1,10 @@
 //! What a place is: inside the workdir or not, git data or not (D12). Segments are compared, never prefixes of text.
 
-use super::{Opened, root::Root};
+use super::{Opened, root::Root, walk::DEEPEST};
 use nix::{
     errno::Errno,
-    fcntl::AtFlags,
-    sys::stat::{FileStat, SFlag, fstatat},
+    fcntl::{AtFlags, OFlag, openat},
+    sys::stat::{FileStat, Mode, SFlag, fstat, fstatat},
 };
 use owl_domain::{
     git_names::spells_dot_git,
@@ -12,9 +12,19 @@ use owl_domain::{
     project::{Pin, Pins},
 };
 use std::{
-    os::{fd::BorrowedFd, unix::ffi::OsStrExt},
+    os::{
+        fd::{AsFd, BorrowedFd, OwnedFd},
+        unix::ffi::OsStrExt,
+    },
     path::{Component, Path, PathBuf},
 };
+
+/// How each directory on the way is opened: for nothing but to look from there, and no link. Elsewhere than on Linux a
+/// file could only be opened to be read, which it is not: what lies there is told by its own descriptor.
+#[cfg(target_os = "linux")]
+const STEP: OFlag = OFlag::O_PATH.union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
+#[cfg(not(target_os = "linux"))]
+const STEP: OFlag = OFlag::O_RDONLY.union(OFlag::O_NONBLOCK).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
 
 /// Climbs that still read better than an absolute path.
 const SHORT_CLIMB: usize = 2;
@@ -77,30 +87,36 @@ pub(super) fn judge(root: &Root, pins: &Pins, opened: &Opened) -> Standing {
     let Ok(below) = opened.place.strip_prefix(&root.place) else {
         return Standing::Outside;
     };
+    if below.components().count() > DEEPEST {
+        return Standing::Unknown(format!("it lies more than {DEEPEST} directories deep"));
+    }
     let fd = match root.fd() {
         Ok(fd) => fd,
         Err(reason) => return Standing::Unknown(reason),
     };
-    if is_bare(fd, Path::new("")) {
+    // One descriptor a step: the whole way from the root for each would take the square of the depth.
+    let mut at: Option<OwnedFd> = None;
+    let mut last = None;
+    if is_bare(fd) {
         return Standing::Git;
     }
-    let mut at = PathBuf::new();
-    let mut last = None;
     for name in below {
         if spells_dot_git(name.as_bytes()) {
             return Standing::Git;
         }
-        at.push(name);
-        let stat = match fstatat(fd, &at, AtFlags::AT_SYMLINK_NOFOLLOW) {
-            Ok(stat) => stat,
+        let from = at.as_ref().map_or(fd, AsFd::as_fd);
+        let step = openat(from, name, STEP, Mode::empty()).and_then(|step| Ok((fstat(&step)?, step)));
+        let (stat, step) = match step {
+            Ok(step) => step,
             Err(Errno::ENOENT | Errno::ENOTDIR) => return moved(),
             Err(other) => return Standing::Unknown(other.desc().into()),
         };
-        if Kind::of(&stat) == Kind::Is(FileKind::Directory) && (Identity::of(&stat).is_git_of(pins) || is_bare(fd, &at))
-        {
+        let identity = Identity::of(&stat);
+        if Kind::of(&stat) == Kind::Is(FileKind::Directory) && (identity.is_git_of(pins) || is_bare(step.as_fd())) {
             return Standing::Git;
         }
-        last = Some(Identity::of(&stat));
+        last = Some(identity);
+        at = Some(step);
     }
     match last {
         Some(identity) if identity != Identity::of(&opened.stat) => moved(),
@@ -113,10 +129,8 @@ fn moved() -> Standing {
 }
 
 /// Says whether a directory is a bare repository by what it holds, which is how git itself would know it.
-fn is_bare(root: BorrowedFd<'_>, directory: &Path) -> bool {
-    let kind = |name: &str| {
-        fstatat(root, &directory.join(name), AtFlags::AT_SYMLINK_NOFOLLOW).ok().map(|stat| Kind::of(&stat))
-    };
+fn is_bare(directory: BorrowedFd<'_>) -> bool {
+    let kind = |name: &str| fstatat(directory, name, AtFlags::AT_SYMLINK_NOFOLLOW).ok().map(|stat| Kind::of(&stat));
     kind("HEAD").is_some() && ["objects", "refs"].into_iter().all(|name| kind(name).is_some_and(may_be_directory))
 }
 

@@ -432,6 +432,28 @@ async fn a_walk_keeps_names_that_are_not_utf8() {
 }
 
 #[tokio::test]
+async fn what_lies_too_deep_is_not_walked_and_not_looked_at() {
+    let tree = Tree::new();
+    let deep = |levels: usize| vec!["d"; levels].join("/");
+    let at_most = walk::DEEPEST;
+    fs::create_dir_all(tree.root.join("tower").join(deep(at_most - 1))).unwrap();
+    for way in ways() {
+        let word = format!("tower/{}", deep(at_most - 1));
+        assert!(matches!(tree.locate(way, &word, Depth::Entry).await, Place::Inside(_)));
+        let Place::Inside(found) = tree.locate(way, "tower", Depth::Tree).await else { panic!("not inside") };
+        assert_eq!(found.below, hidden(&[]));
+    }
+    fs::create_dir_all(tree.root.join("tower").join(deep(at_most + 1))).unwrap();
+    for way in ways() {
+        let word = format!("tower/{}", deep(at_most));
+        let Place::Unknown { reason } = tree.locate(way, &word, Depth::Entry).await else { panic!("too deep") };
+        assert_eq!(reason, "it lies more than 128 directories deep");
+        let Place::Inside(found) = tree.locate(way, "tower", Depth::Tree).await else { panic!("not inside") };
+        assert_eq!(found.below, Below::TooMany);
+    }
+}
+
+#[tokio::test]
 async fn a_tree_with_too_many_entries_is_not_walked_to_its_end() {
     let tree = Tree::new();
     let names = fs::read_dir(tree.root.join("sub/deep")).unwrap().count()
@@ -450,7 +472,8 @@ async fn a_tree_with_too_many_entries_is_not_walked_to_its_end() {
 #[tokio::test]
 async fn a_deep_tree_takes_no_more_descriptors_than_a_flat_one() {
     let tree = Tree::new();
-    let deep: PathBuf = std::iter::once("sub".to_owned()).chain((0..400).map(|n| format!("d{n}"))).collect();
+    let deep: PathBuf =
+        std::iter::once("sub".to_owned()).chain((0..walk::DEEPEST - 1).map(|n| format!("d{n}"))).collect();
     write(&tree.root.join(&deep).join(".git/config"));
     let expected = deep.strip_prefix("sub").unwrap().join(".git");
     assert_eq!(tree.below("sub").await, hidden(&[expected.to_str().unwrap()]));

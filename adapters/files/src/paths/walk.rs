@@ -16,11 +16,16 @@ use owl_domain::{
     ports::{Below, FileKind, Handle, Hidden},
     project::Pins,
 };
-use std::ffi::OsStr;
 use std::os::{
     fd::{BorrowedFd, OwnedFd},
     unix::ffi::OsStrExt,
 };
+use std::{collections::HashMap, ffi::OsStr};
+
+/// Directories below each other; a tree that goes on deeper is none that people made.
+pub(super) const DEEPEST: usize = 128;
+/// What the paths may take that are still to be walked, and those that were found.
+const MOST_BYTES: usize = 64 * 1024 * 1024;
 
 const LIST: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_CLOEXEC).union(OFlag::O_NOFOLLOW);
 
@@ -28,10 +33,11 @@ const LIST: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_CLO
 pub(super) fn walk(tree: &Handle, pins: &Pins, most: u32) -> Result<Below, String> {
     let tree = descriptor(tree)?;
     let mut hidden = Vec::new();
-    let mut seen = 0;
+    let (mut seen, mut bytes) = (0, 0);
     // One open directory at a time, found by its path below the tree: a deep tree takes no descriptors.
     let mut left = vec![Vec::new()];
     while let Some(directory) = left.pop() {
+        bytes -= directory.len();
         let Some(opened) = open(tree, &directory)? else {
             continue;
         };
@@ -45,6 +51,11 @@ pub(super) fn walk(tree: &Handle, pins: &Pins, most: u32) -> Result<Below, Strin
             Listed::Bare => hidden.push(directory),
             Listed::Entries { count, directories, git } => {
                 seen += count;
+                bytes += directories.iter().chain(&git).map(Vec::len).sum::<usize>();
+                let is_too_deep = !directories.is_empty() && depth_of(&directory) == DEEPEST;
+                if is_too_deep || bytes > MOST_BYTES {
+                    return Ok(Below::TooMany);
+                }
                 left.extend(directories);
                 hidden.extend(git);
             }
@@ -64,9 +75,10 @@ pub(super) fn walk(tree: &Handle, pins: &Pins, most: u32) -> Result<Below, Strin
 /// Finds a git directory whose name something else has, too. Walks again, and only where a name is no spelling of `.git`,
 /// which nothing else has.
 fn shared(tree: BorrowedFd<'_>, hidden: &[Hidden]) -> Result<Option<Hidden>, String> {
-    let named: Vec<&Hidden> = hidden.iter().filter(|hidden| !spells_dot_git(hidden.name())).collect();
+    let named: HashMap<&[u8], &Hidden> =
+        hidden.iter().filter(|hidden| !spells_dot_git(hidden.name())).map(|hidden| (hidden.name(), hidden)).collect();
     // What is no text is left out by a pattern that other names fit.
-    if let Some(no_text) = named.iter().find(|hidden| str::from_utf8(hidden.name()).is_err()) {
+    if let Some(no_text) = named.values().find(|hidden| str::from_utf8(hidden.name()).is_err()) {
         return Ok(Some((*no_text).clone()));
     }
     let mut left = if named.is_empty() { Vec::new() } else { vec![Vec::new()] };
@@ -80,7 +92,7 @@ fn shared(tree: BorrowedFd<'_>, hidden: &[Hidden]) -> Result<Option<Hidden>, Str
             if matches!(name, b"." | b"..") || hidden.binary_search_by(|known| known.0.cmp(&path)).is_ok() {
                 continue;
             }
-            if let Some(same) = named.iter().find(|hidden| hidden.name() == name) {
+            if let Some(same) = named.get(name) {
                 return Ok(Some((*same).clone()));
             }
             if matches!(entry.file_type(), Some(Type::Directory) | None) {
@@ -89,6 +101,11 @@ fn shared(tree: BorrowedFd<'_>, hidden: &[Hidden]) -> Result<Option<Hidden>, Str
         }
     }
     Ok(None)
+}
+
+/// Returns how many directories lie on the way to one, itself among them.
+fn depth_of(directory: &[u8]) -> usize {
+    if directory.is_empty() { 0 } else { 1 + directory.iter().filter(|byte| **byte == b'/').count() }
 }
 
 fn below(directory: &[u8], name: &[u8]) -> Vec<u8> {

@@ -43,6 +43,10 @@ impl Pair {
     }
 }
 
+fn pin(path: &str) -> Pin {
+    Pin { path: owl_domain::text::AbsPath::new(path).unwrap(), device: 0, inode: 0 }
+}
+
 #[test]
 fn it_holds_a_configuration_of_its_own_and_links_and_nothing_else() {
     let mut pair = Pair::new();
@@ -158,7 +162,7 @@ fn local_patterns_behind_a_link_are_not_read() {
 #[test]
 fn lenders_are_written_kept_and_taken_away() {
     let mut pair = Pair::new();
-    let lender = AbsPath::new("/lender/.git/objects").unwrap();
+    let lender = pin("/lender/.git/objects");
     let file = pair.owned.path.join("objects/info/alternates");
     pair.owned.bring_up_to_date(&pair.common, &Borrowed::From(vec![lender])).unwrap();
     assert_eq!(fs::read_to_string(&file).unwrap(), "/lender/.git/objects\n");
@@ -166,6 +170,6 @@ fn lenders_are_written_kept_and_taken_away() {
     assert!(file.exists());
     pair.owned.bring_up_to_date(&pair.common, &Borrowed::From(Vec::new())).unwrap();
     assert!(!file.exists());
-    let odd = AbsPath::new("/lender\n/other/objects").unwrap();
+    let odd = pin("/lender\n/other/objects");
     assert!(pair.owned.bring_up_to_date(&pair.common, &Borrowed::From(vec![odd])).is_err());
 }

@@ -14,8 +14,8 @@ use std::{
     thread,
 };
 
-/// Far more than is needed; pages that are not touched cost nothing.
-const STACK_BYTES: usize = 256 * 1024;
+/// Far more than is needed, a deep tree's rules among it; pages that are not touched cost nothing.
+const STACK_BYTES: usize = 1024 * 1024;
 
 /// So many only work at once where a disk does not answer.
 const MOST: usize = 512;

@@ -44,7 +44,13 @@ const FILES: [&str; 2] = ["/etc/ld.so.cache", "/etc/localtime"];
 /// Without these `ls -l` prints numbers in place of names.
 const NAMES: [&str; 3] = ["/etc/passwd", "/etc/group", "/etc/nsswitch.conf"];
 /// What git is not given of a git directory: the configuration with its credential, what it would run or follow.
-const WITHHELD: [&[u8]; 6] = [b"config", b"config.worktree", b"hooks", b"modules", b"info", b"commondir"];
+const WITHHELD: [&[u8]; 5] = [b"config", b"config.worktree", b"hooks", b"info", b"commondir"];
+
+/// Directories below each other that are gone through one by one. Each takes some of a thread's stack.
+const DEEPEST: usize = 192;
+
+/// Git directories in git directories, and components of their names, that are gone through.
+const NESTED: usize = 16;
 
 const LOOK: OFlag = OFlag::O_PATH.union(OFlag::O_CLOEXEC);
 
@@ -95,15 +101,18 @@ fn allow_operand(set: &mut Ruleset, operand: &Reached) -> io::Result<()> {
         (Access::ReadFile | Access::List | Access::ListTree(_), SFlag::S_IFDIR) => set.allow(fd, Right::List),
         (Access::ReadTree(hidden), SFlag::S_IFDIR) => {
             let hidden: Vec<&[u8]> = hidden.iter().map(|path| path.0.as_slice()).collect();
-            if hidden.is_empty() { set.allow(fd, Right::Read) } else { allow_around(set, fd, &hidden) }
+            if hidden.is_empty() { set.allow(fd, Right::Read) } else { allow_around(set, fd, &hidden, DEEPEST) }
         }
         // `ls` looks at anything and opens only directories; nothing else is ever opened.
         _ => Ok(()),
     }
 }
 
-/// Allows a tree but what is hidden in it. `hidden` are paths below `directory`.
-fn allow_around(set: &mut Ruleset, directory: &OwnedFd, hidden: &[&[u8]]) -> io::Result<()> {
+/// Allows a tree but what is hidden in it. `hidden` are paths below `directory`, which the gate lets lie this deep.
+fn allow_around(set: &mut Ruleset, directory: &OwnedFd, hidden: &[&[u8]], deeper: usize) -> io::Result<()> {
+    let Some(deeper) = deeper.checked_sub(1) else {
+        return Err(io::Error::other(format!("git data lies more than {DEEPEST} directories deep")));
+    };
     set.allow(directory, Right::List)?;
     each_entry(directory, |name, entry, is| {
         if is_dot_git(name) {
@@ -115,7 +124,7 @@ fn allow_around(set: &mut Ruleset, directory: &OwnedFd, hidden: &[&[u8]]) -> io:
         } else if below.iter().any(|path| path.is_empty()) || kind(is) != SFlag::S_IFDIR {
             Ok(())
         } else {
-            allow_around(set, entry, &below)
+            allow_around(set, entry, &below, deeper)
         }
     })
 }
@@ -151,19 +160,43 @@ fn allow_git(set: &mut Ruleset, root: &OwnedFd, home: &GitHome, pins: Option<&Pi
             return Ok(());
         }
         let below: Vec<&[u8]> = hidden.iter().filter_map(|path| below(path, name)).collect();
-        if below.is_empty() { allow_kind(set, entry, is) } else { allow_around(set, entry, &below) }
+        if below.is_empty() { allow_kind(set, entry, is) } else { allow_around(set, entry, &below, DEEPEST) }
     })?;
     // In a repository's main work tree both are the same.
     let linked = (identity(&fstat(&git_dir)?) != identity(&fstat(&common_dir)?)).then_some(&common_dir);
-    for directory in [Some(&git_dir), linked].into_iter().flatten() {
-        set.allow(directory, Right::List)?;
-        each_entry(directory, |name, entry, is| {
-            let withheld = WITHHELD.iter().any(|withheld| name.eq_ignore_ascii_case(withheld));
-            if withheld { Ok(()) } else { allow_kind(set, entry, is) }
-        })?;
-    }
+    [Some(&git_dir), linked].into_iter().flatten().try_for_each(|directory| allow_git_data(set, directory, NESTED))?;
     set.allow(&owned, Right::Read)?;
-    home.lenders.iter().try_for_each(|lender| set.allow(pinned(lender, None)?, Right::Read))
+    home.lenders.iter().try_for_each(|lender| set.allow(pinned(&lender.path, Some(lender))?, Right::Read))
+}
+
+/// Allows a git directory but what is withheld of it, and likewise those of its linked worktrees and its submodules, whose
+/// checked out commits git tells.
+fn allow_git_data(set: &mut Ruleset, directory: &OwnedFd, deeper: usize) -> io::Result<()> {
+    set.allow(directory, Right::List)?;
+    each_entry(directory, |name, entry, is| {
+        let is_one_of = |names: &[&[u8]]| names.iter().any(|one| name.eq_ignore_ascii_case(one));
+        if is_one_of(&[b"modules", b"worktrees"]) && kind(is) == SFlag::S_IFDIR {
+            allow_others(set, entry, deeper)
+        } else if is_one_of(&WITHHELD) {
+            Ok(())
+        } else {
+            allow_kind(set, entry, is)
+        }
+    })
+}
+
+/// Allows the git directories below one that holds them. A submodule's name may have components.
+fn allow_others(set: &mut Ruleset, directory: &OwnedFd, deeper: usize) -> io::Result<()> {
+    let Some(deeper) = deeper.checked_sub(1) else { return Ok(()) };
+    set.allow(directory, Right::List)?;
+    each_entry(directory, |_, entry, is| {
+        let has_head = || fstatat(entry.as_fd(), "HEAD", AtFlags::AT_SYMLINK_NOFOLLOW).is_ok();
+        match kind(is) {
+            SFlag::S_IFDIR if has_head() => allow_git_data(set, entry, deeper),
+            SFlag::S_IFDIR => allow_others(set, entry, deeper),
+            _ => Ok(()),
+        }
+    })
 }
 
 /// Opens a directory that must be the one that was registered, and no link.

@@ -1,7 +1,7 @@
 //! The wall alone: what the gate would refuse is given to `launch` directly (D13).
 
 use super::*;
-use crate::testing::{Bench, Try, files, handle, nothing, reached};
+use crate::testing::{Bench, Try, files, finish, handle, nothing, reached};
 use owl_domain::{
     gate::{Access, Confinement, Sandbox},
     ports::{GitHome, Hidden, Wall},
@@ -277,6 +277,26 @@ async fn a_searched_tree_shows_nothing_of_what_is_hidden_in_it() {
         bench.run(&ground.root, Try::new(Program::Grep, &["-r", "alpha", "a.md"], file)).await.stdout.head,
         "alpha\n"
     );
+}
+
+#[tokio::test]
+async fn what_is_hidden_far_down_is_left_out_and_further_down_nothing_runs() {
+    let Some(bench) = Bench::walled("what_is_hidden_far_down").await else { return };
+    let ground = Ground::new();
+    let tower = |levels: usize| format!("{}x.git", "d/".repeat(levels));
+    fs::create_dir_all(ground.at(&tower(1_000))).unwrap();
+    fs::create_dir_all(ground.at(&tower(130))).unwrap();
+    fs::write(ground.at(&tower(130)).join("config"), "alpha SECRET\n").unwrap();
+    fs::write(ground.at(&"d/".repeat(130)).join("seen"), "alpha\n").unwrap();
+    let run = |hidden: String| {
+        let hidden: Vec<_> = [".git".to_owned(), hidden].into_iter().map(|path| Hidden(path.into_bytes())).collect();
+        let reach = Reach::Operands(vec![reached(&ground.root, Access::ReadTree(hidden))]);
+        bench.hold(&ground.root, Try::new(Program::Grep, &["-rh", "alpha", "d"], reach))
+    };
+    let ran = finish(run(tower(130)).await.unwrap().release().await.unwrap()).await;
+    assert_eq!(ran.stdout.head, "alpha\n", "{ran:?}");
+    let error = run(tower(1_000)).await.err().unwrap().to_string();
+    assert!(error.ends_with("git data lies more than 192 directories deep"), "{error}");
 }
 
 #[tokio::test]

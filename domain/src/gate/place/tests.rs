@@ -35,3 +35,20 @@ fn paths_are_judged_by_components() {
     }
     assert_eq!(as_written(""), AsWritten::Empty);
 }
+
+#[test]
+fn ways_up_are_taken_out_by_the_text_as_git_does() {
+    for path in ["a", "a/b", "./a", "a/", "..a/b", "a/...", ""] {
+        assert_eq!(without_ways_up(path), None, "{path}");
+    }
+    for (path, straight) in [
+        ("a/../b", "b"),
+        ("nothing/../link/file", "link/file"),
+        ("a/b/../../c/", "c/"),
+        ("a/./b/..", "a/"),
+        ("a/..", "."),
+        ("a//../b", "b"),
+    ] {
+        assert_eq!(without_ways_up(path).as_deref(), Some(straight), "{path}");
+    }
+}

@@ -2,7 +2,7 @@ use crate::git::Git as OwlGit;
 use crate::testing::{Host, abs, at, git, workdir};
 use owl_domain::{
     ports::{GitHome, Repositories as _, RepositoryError},
-    project::{Project, Workdir},
+    project::{Pin, Project, Workdir},
 };
 use owl_process::Spawner;
 use owl_testkit::repo::{Fixtures, Git, TempRepo};
@@ -52,6 +52,12 @@ async fn same_as_plain_git(root: &Path, asked: &[&str]) {
         let plain = Git::at(root).run(words.split(' ')).trim_end_matches('\n').to_owned();
         assert_eq!(in_home(&home, words).await, plain, "git {words} in {}", root.display());
     }
+}
+
+/// What stands at a path, as it is pinned.
+fn pin(path: &Path) -> Pin {
+    let is = fs::symlink_metadata(path).unwrap();
+    Pin { path: abs(path), device: is.dev(), inode: is.ino() }
 }
 
 #[tokio::test]
@@ -318,7 +324,7 @@ async fn objects_are_borrowed_only_from_registered_projects() {
 
     let registered = [project.clone(), host.register("lender", lender.root()).await];
     let home = host.repositories.home(&workdir(&project), &registered).await.unwrap();
-    assert_eq!(home.lenders, [abs(&lender.root().join(".git/objects"))]);
+    assert_eq!(home.lenders, [pin(&lender.root().join(".git/objects"))]);
     assert_eq!(in_home(&home, "show HEAD").await, Git::at(&root).run(["show", "HEAD"]));
     assert!(host.repositories.read_base(&project, "README.md").await.unwrap().is_some());
 
@@ -378,7 +384,7 @@ async fn what_alternates_name_is_compared_by_what_it_is() {
         let home = host.repositories.home(&workdir, &registered).await;
         assert_eq!(home.is_ok(), allowed, "{lines}: {home:?}");
         if let Ok(home) = home {
-            assert_eq!(home.lenders, [abs(Path::new(&objects))], "{lines}");
+            assert_eq!(home.lenders, [pin(Path::new(&objects))], "{lines}");
         }
     }
     fs::remove_file(repo.root().join(".git/objects/info/alternates")).unwrap();
