@@ -8,6 +8,7 @@
 
 mod agents;
 mod architecture;
+mod as_git;
 mod chat;
 mod cli;
 mod confinement;
