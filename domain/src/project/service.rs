@@ -154,10 +154,7 @@ impl ProjectService {
             .inspect(&path, new.base_branch)
             .await
             .map_err(|reason| RegisterError::Inspect { path: path.clone(), reason })?;
-        // A home directory as a repository, say: a chat that looks there would look at the keys.
-        let root = inspected.pins.work_tree.path.as_str();
-        let below = |own: &AbsPath| own.as_str() == root || own.as_str().starts_with(&[root, "/"].concat());
-        if let Some(own) = self.own.iter().find(|own| below(own)) {
+        if let Some(own) = self.own_in(&inspected.pins.work_tree.path) {
             let reason = alloc::format!("it holds Owl's own directory {own}, where keys are kept");
             return Err(RegisterError::Inspect { path, reason: InspectError::NotGit { reason } });
         }
@@ -252,8 +249,10 @@ impl ProjectService {
         };
         for project in &projects {
             let mut directories = self.repositories.workdirs(project).await.into_iter();
-            if let Some(found) = directories.find(|workdir| *workdir.path() == resolved) {
-                return Ok(found);
+            match directories.find(|workdir| *workdir.path() == resolved) {
+                // A linked worktree may have been made where no Project could be registered.
+                Some(found) if self.own_in(found.path()).is_none() => return Ok(found),
+                Some(_) | None => {}
             }
         }
         Err(self.invalid(given, NoWorkdir::NotKnown, &projects).await)
@@ -269,6 +268,13 @@ impl ProjectService {
             Some(project) => Ok(Workdir { project: project.name, pins: project.pins }),
             None => self.workdir(place.as_str()).await,
         }
+    }
+
+    /// Returns a directory of Owl's own that lies in another: a home directory as a repository, say. A chat that looks
+    /// there would look at the keys.
+    fn own_in(&self, directory: &AbsPath) -> Option<&AbsPath> {
+        let (root, below) = (directory.as_str(), [directory.as_str(), "/"].concat());
+        self.own.iter().find(|own| own.as_str() == root || own.as_str().starts_with(&below))
     }
 
     async fn invalid(&self, given: &str, reason: NoWorkdir, projects: &[Project]) -> WorkdirError {

@@ -120,6 +120,15 @@ fn a_root_or_a_worktree_is_a_workdir() {
 }
 
 #[test]
+fn a_linked_worktree_that_holds_owls_own_directories_is_none() {
+    for own in ["/home/u/shop-topic", "/home/u/shop-topic/.local/share/coding-owl"] {
+        let service = service(shop(), &[], &[]).keeping_out_of(vec![path(own)]);
+        assert_eq!(refused(&service, "/home/u/shop-topic"), NoWorkdir::NotKnown, "{own}");
+        assert!(block_on(service.workdir("/home/u/shop")).is_ok());
+    }
+}
+
+#[test]
 fn anything_else_is_none() {
     let service = service(shop(), &[("/tmp/out", "/home/u")], &["/home/u/gone"]);
     for (given, reason) in [
