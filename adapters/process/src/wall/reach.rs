@@ -164,20 +164,25 @@ fn allow_git(set: &mut Ruleset, root: &OwnedFd, home: &GitHome, pins: Option<&Pi
     })?;
     // In a repository's main work tree both are the same.
     let linked = (identity(&fstat(&git_dir)?) != identity(&fstat(&common_dir)?)).then_some(&common_dir);
-    [Some(&git_dir), linked].into_iter().flatten().try_for_each(|directory| allow_git_data(set, directory, NESTED))?;
+    let directories = [Some(&git_dir), linked].into_iter().flatten();
+    directories.into_iter().try_for_each(|directory| allow_git_data(set, directory, &WITHHELD, NESTED))?;
     set.allow(&owned, Right::Read)?;
     home.lenders.iter().try_for_each(|lender| set.allow(pinned(&lender.path, Some(lender))?, Right::Read))
 }
 
 /// Allows a git directory but what is withheld of it, and likewise those of its linked worktrees and its submodules, whose
 /// checked out commits git tells.
-fn allow_git_data(set: &mut Ruleset, directory: &OwnedFd, deeper: usize) -> io::Result<()> {
+fn allow_git_data(set: &mut Ruleset, directory: &OwnedFd, withheld: &[&[u8]], deeper: usize) -> io::Result<()> {
     set.allow(directory, Right::List)?;
     each_entry(directory, |name, entry, is| {
         let is_one_of = |names: &[&[u8]]| names.iter().any(|one| name.eq_ignore_ascii_case(one));
-        if is_one_of(&[b"modules", b"worktrees"]) && kind(is) == SFlag::S_IFDIR {
-            allow_others(set, entry, deeper)
-        } else if is_one_of(&WITHHELD) {
+        if is_one_of(&[b"modules"]) && kind(is) == SFlag::S_IFDIR {
+            allow_others(set, entry, &WITHHELD, deeper)
+        } else if is_one_of(&[b"worktrees"]) && kind(is) == SFlag::S_IFDIR {
+            // A worktree's own file says that it is one, and git will have read it.
+            let withheld: Vec<&[u8]> = WITHHELD.into_iter().filter(|name| *name != b"commondir").collect();
+            allow_others(set, entry, &withheld, deeper)
+        } else if is_one_of(withheld) {
             Ok(())
         } else {
             allow_kind(set, entry, is)
@@ -186,14 +191,14 @@ fn allow_git_data(set: &mut Ruleset, directory: &OwnedFd, deeper: usize) -> io::
 }
 
 /// Allows the git directories below one that holds them. A submodule's name may have components.
-fn allow_others(set: &mut Ruleset, directory: &OwnedFd, deeper: usize) -> io::Result<()> {
+fn allow_others(set: &mut Ruleset, directory: &OwnedFd, withheld: &[&[u8]], deeper: usize) -> io::Result<()> {
     let Some(deeper) = deeper.checked_sub(1) else { return Ok(()) };
     set.allow(directory, Right::List)?;
     each_entry(directory, |_, entry, is| {
         let has_head = || fstatat(entry.as_fd(), "HEAD", AtFlags::AT_SYMLINK_NOFOLLOW).is_ok();
         match kind(is) {
-            SFlag::S_IFDIR if has_head() => allow_git_data(set, entry, deeper),
-            SFlag::S_IFDIR => allow_others(set, entry, deeper),
+            SFlag::S_IFDIR if has_head() => allow_git_data(set, entry, withheld, deeper),
+            SFlag::S_IFDIR => allow_others(set, entry, withheld, deeper),
             _ => Ok(()),
         }
     })
