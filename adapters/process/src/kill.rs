@@ -132,7 +132,12 @@ pub(crate) async fn attend(
     read_rest(&stdout, Stream::Stdout, &mut buffer, sink);
     read_rest(&stderr, Stream::Stderr, &mut buffer, sink);
     let status = owned.reap()?;
-    let by_itself = if status.signal().is_some() { EndedBy::Signal } else { EndedBy::Exit };
+    let by_itself = match status.signal() {
+        None => EndedBy::Exit,
+        // It was told to stop in the moment in which it began.
+        Some(_) if stop.is_stopped() => EndedBy::Stopped,
+        Some(_) => EndedBy::Signal,
+    };
     Ok(Ended { ended_by: because.unwrap_or(by_itself), status, duration })
 }
 

@@ -84,7 +84,7 @@ impl<'c> Judge<'c> {
             }
             // git looks at each that stands before `--`, and Owl's `--` stands before them all.
             Role::RevisionOrPath | Role::PathIfThere if self.behind_a_path && matches!(place, Some(Place::Absent)) => {
-                self.first.note(if operand.role == Role::PathIfThere { neither(operand) } else { not_a_path(operand) });
+                self.first.note(no_such_path(operand));
                 Part::Path
             }
             Role::RevisionOrPath | Role::PathIfThere if self.behind_a_path || !matches!(place, Some(Place::Absent)) => {
@@ -240,6 +240,13 @@ pub(super) fn refuse_written(bad: &AsWritten, word: &str, workdir: Option<&AbsPa
             Refusal::about(DenialKind::Operand, word, "an empty path names nothing".into()).say("`.` is the workdir")
         }
     }
+}
+
+/// Refuses what git would die of: a word behind a path that names none.
+fn no_such_path(operand: &Operand) -> Refusal {
+    let message = format!("{} stands behind a path, and no such path is here", tick(&operand.text));
+    let refusal = Refusal::about(DenialKind::Operand, &operand.text, message);
+    refusal.suggest(vec![Suggestion::parted("if it is a path of the past", operand.index())])
 }
 
 fn not_a_path(operand: &Operand) -> Refusal {

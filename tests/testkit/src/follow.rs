@@ -68,6 +68,8 @@ impl Follow {
             return Ok(());
         }
         match (before, event["prev"].as_i64()) {
+            // The events of a Conversation go with it: whoever did not have them yet is told of its end alone.
+            (Some(before), Some(prev)) if prev > before && event["type"] == "conversation.deleted" => Ok(()),
             (Some(before), prev) if prev != Some(before) => Err(format!("the one before was {before}")),
             // A deleted Conversation's earlier events are gone.
             (None, Some(prev)) if self.from_the_first && event["type"] != "conversation.deleted" => {

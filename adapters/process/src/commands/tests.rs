@@ -247,7 +247,9 @@ async fn a_command_with_a_program_of_another_format_is_not_given_to_a_shell() {
     fs::copy("/usr/bin/cat", &program).unwrap();
     let what = Try { program: program.clone(), ..Try::new(Program::Cat, &[], nothing()) };
     let held = bench.hold(home.path(), what).await.unwrap();
-    fs::write(&program, "echo ran > ran\n").unwrap();
+    // By another process: a child that another test makes at this moment would hold it open for writing.
+    let write = script("echo 'echo ran > ran' > cat", home.path());
+    assert!(bench.spawner.run_own(write, Flag::new()).await.unwrap().succeeded());
     assert!(held.release().await.err().unwrap().to_string().contains("Exec format error"));
     assert!(!home.path().join("ran").exists());
 }

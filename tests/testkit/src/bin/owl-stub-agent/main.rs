@@ -28,6 +28,8 @@ const TERMINATED: i32 = 143;
 static IGNORES_TERM: AtomicBool = AtomicBool::new(false);
 /// The command at work, the leader of its own session; 0 when there is none.
 static COMMAND: AtomicI32 = AtomicI32::new(0);
+/// Whether it ends: a command that ended with it has no result.
+static ENDS: AtomicBool = AtomicBool::new(false);
 
 fn main() {
     let version = flags::Version::configured();
@@ -91,6 +93,7 @@ fn listen_for_term(ends_its_command: bool) {
                 if IGNORES_TERM.load(Ordering::SeqCst) {
                     continue;
                 }
+                ENDS.store(true, Ordering::SeqCst);
                 let command = COMMAND.load(Ordering::SeqCst);
                 if ends_its_command && command != 0 {
                     let group = nix::unistd::Pid::from_raw(command);

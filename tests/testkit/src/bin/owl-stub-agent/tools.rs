@@ -1,6 +1,6 @@
 //! Does what a call that passed asks for.
 
-use crate::COMMAND;
+use crate::{COMMAND, ENDS};
 use serde_json::Value;
 use std::{
     env, fs,
@@ -53,6 +53,9 @@ fn command(line: &str) -> (String, bool) {
     COMMAND.store(child.id().cast_signed(), Ordering::SeqCst);
     let output = child.wait_with_output().unwrap();
     COMMAND.store(0, Ordering::SeqCst);
+    while ENDS.load(Ordering::SeqCst) {
+        std::thread::park();
+    }
     let printed = [output.stdout, output.stderr].concat();
     let printed = String::from_utf8_lossy(&printed).trim_end().to_owned();
     match output.status.code() {
