@@ -110,12 +110,12 @@ impl Indexes {
             Some(known) if known.content == hashed => known.found.clone(),
             Some(_) | None => {
                 let found = Index { content: &content, hash }.judge().map(Arc::new);
-                if known.len() == MOST_KNOWN {
-                    known.clear();
-                }
                 known.remove(file);
                 // Only what is small is kept: a work tree may have any number of index files.
                 if found.as_ref().map_or(true, |names| names.bytes <= KEPT_BYTES) {
+                    if known.len() == MOST_KNOWN {
+                        known.clear();
+                    }
                     known.insert(file.into(), Known { content: hashed, found: found.clone() });
                 }
                 found

@@ -130,9 +130,82 @@ fn an_index_is_read_again_when_it_changed() {
     let pins = pins(repo.root());
     assert!(indexes.refuse_paths(&pins, Hash::Sha1).is_ok());
     assert!(indexes.refuse_paths(&pins, Hash::Sha1).is_ok());
+    let file = repo.root().join(".git/index");
+    let times = fs::metadata(&file).unwrap();
     forge(&repo, b"xx/secret.txt", b"../secret.txt");
+    // Through a mapping it is written without another size or time.
+    let times = fs::FileTimes::new().set_modified(times.modified().unwrap()).set_accessed(times.accessed().unwrap());
+    fs::File::options().write(true).open(&file).unwrap().set_times(times).unwrap();
     assert!(indexes.refuse_paths(&pins, Hash::Sha1).is_err());
     assert!(indexes.refuse_paths(&pins, Hash::Sha1).is_err(), "and is refused again unread");
+}
+
+#[test]
+fn no_more_of_any_number_of_index_files_is_kept_than_fits() {
+    let repo = staged("2");
+    let indexes = Indexes::default();
+    let known = || indexes.known.lock().unwrap().len();
+    for n in 0..2 * MOST_KNOWN {
+        let file = repo.root().join(format!("index-{n}"));
+        fs::copy(repo.root().join(".git/index"), &file).unwrap();
+        assert!(indexes.read(&file, Hash::Sha1).unwrap().is_some());
+        assert!((1..=MOST_KNOWN).contains(&known()));
+    }
+    for n in 0..5_000 {
+        repo.write(&format!("{}{n}/f", "d".repeat(200)), "");
+    }
+    repo.git(["add", "--all"]);
+    let before = known();
+    assert!(indexes.read(&repo.root().join(".git/index"), Hash::Sha1).unwrap().is_some());
+    assert_eq!(known(), before, "a large one is judged and let go of");
+}
+
+#[test]
+fn a_sparse_index_is_refused_with_what_makes_it_whole() {
+    let repo = TempRepo::new();
+    for path in ["a/x", "b/x", "README.md"] {
+        repo.commit_file(path, "x");
+    }
+    repo.git(["sparse-checkout", "init", "--cone", "--sparse-index"]);
+    repo.git(["sparse-checkout", "set", "a"]);
+    assert!(judged(&repo, Hash::Sha1).unwrap_err().contains("git sparse-checkout reapply --no-sparse-index"));
+    repo.git(["sparse-checkout", "reapply", "--no-sparse-index"]);
+    assert_eq!(judged(&repo, Hash::Sha1), Ok(()));
+}
+
+#[test]
+fn a_submodule_that_a_split_index_names_only_in_its_base_is_refused() {
+    let repo = staged("2");
+    repo.git(["update-index", "--split-index"]);
+    let head = TempRepo::with_commit().git(["rev-parse", "HEAD"]);
+    repo.git(["update-index", "--cacheinfo", &format!("160000,{head},README.md")]);
+    assert!(judged(&repo, Hash::Sha1).unwrap_err().contains("is split and changes a submodule"));
+    repo.git(["update-index", "--no-split-index"]);
+    assert_eq!(judged(&repo, Hash::Sha1), Ok(()));
+}
+
+#[test]
+fn a_submodule_whose_own_repository_has_a_part_from_elsewhere_is_refused() {
+    let repo = TempRepo::with_commit();
+    let head = repo.git(["rev-parse", "HEAD"]);
+    repo.git(["update-index", "--add", "--cacheinfo", &format!("160000,{head},sub")]);
+    let of_its_own = repo.root().join("sub/.git");
+    for (at, dot_git) in
+        [(of_its_own.clone(), None), (repo.root().join(".git/modules/sub"), Some("../.git/modules/sub"))]
+    {
+        fs::remove_dir_all(repo.root().join("sub")).ok();
+        fs::create_dir_all(at.join("refs/heads")).unwrap();
+        if let Some(dot_git) = dot_git {
+            repo.write("sub/.git", format!("gitdir: {dot_git}\n"));
+        }
+        assert_eq!(judged(&repo, Hash::Sha1), Ok(()));
+        symlink("/etc/hostname", at.join("refs/heads/main")).unwrap();
+        assert!(judged(&repo, Hash::Sha1).unwrap_err().contains("refs/heads/main` is a link"));
+        fs::remove_file(at.join("refs/heads/main")).unwrap();
+        fs::write(at.join("commondir"), "/elsewhere\n").unwrap();
+        assert!(judged(&repo, Hash::Sha1).unwrap_err().contains("names another repository"));
+        fs::remove_file(at.join("commondir")).unwrap();
+    }
 }
 
 #[test]
