@@ -387,7 +387,7 @@ pub(super) fn refuse_others(matched: &Matched, left_out: &[Given]) -> Result<(),
     match others {
         Some(given) => {
             let at = if let By::Model(index) = given.by { index } else { 0 };
-            Err(super::unknown::owls_own(matched.rule, given, &given.spelled(), at))
+            Err(super::unfit::owls_own(matched.rule, given, &given.spelled(), at))
         }
         None => Ok(()),
     }

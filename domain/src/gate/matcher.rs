@@ -9,7 +9,7 @@ use super::{
     place::AsWritten,
     policy::POLICY,
     rule::{Opt, Rule, Stands, Takes, Value},
-    unknown,
+    unfit, unknown,
     value::{self, Wrong},
     words::Word,
 };
@@ -174,7 +174,7 @@ impl Matcher<'_> {
         let text = arg.word.text.as_str();
         let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
         let Some((opt, name)) = self.rule.option(name) else {
-            return self.first.note(unknown::option(self.rule, text, name, position_of(arg.by)));
+            return self.first.note(unfit::option(self.rule, text, name, position_of(arg.by)));
         };
         match (opt.takes, value) {
             (Takes::Nothing, Some(_)) => {
@@ -220,11 +220,11 @@ impl Matcher<'_> {
             let length = buffer.get_mut(1..).map_or(0, |free| letter.encode_utf8(free).len());
             let name = buffer.get(..=length).and_then(|name| core::str::from_utf8(name).ok()).unwrap_or_default();
             let Some((opt, name)) = self.rule.option(name) else {
-                return self.first.note(unknown::letter(self.rule, text, name, position_of(arg.by)));
+                return self.first.note(unfit::letter(self.rule, text, name, position_of(arg.by)));
             };
             match opt.takes {
                 Takes::Nothing if rest.is_empty() || self.rule.bundles() => self.give(opt, name, None, arg),
-                Takes::Nothing => return self.first.note(unknown::bundle(self.rule, text, position_of(arg.by))),
+                Takes::Nothing => return self.first.note(unfit::bundle(self.rule, text, position_of(arg.by))),
                 Takes::Attached(value) | Takes::Maybe(value) | Takes::Next(value) | Takes::NextOrHead(value)
                     if !rest.is_empty() =>
                 {
@@ -280,7 +280,7 @@ impl Matcher<'_> {
     fn value(&mut self, opt: &'static Opt, name: &'static str, kind: Value, text: String, arg: &Arg, holder: &Word) {
         // Nothing expands a list in braces, and a pattern for names reads none.
         if matches!(kind, Value::Glob | Value::Include) && holder.has_bare_brace_list() && arg.by != By::Owl {
-            return self.first.note(unknown::braces(name, &text, &holder.text, position_of(arg.by)));
+            return self.first.note(unfit::braces(name, &text, &holder.text, position_of(arg.by)));
         }
         match value::check(kind, &text) {
             Ok(None) => {}
@@ -289,7 +289,7 @@ impl Matcher<'_> {
                 return self.first.note(super::confine::refuse_written(&bad, &text, self.workdir, None));
             }
             Err(wrong) => {
-                return self.first.note(unknown::value(opt, name, &text, &holder.text, wrong, position_of(arg.by)));
+                return self.first.note(unfit::value(opt, name, &text, &holder.text, wrong, position_of(arg.by)));
             }
         }
         self.give(opt, name, Some(text), arg);
@@ -314,7 +314,7 @@ impl Matcher<'_> {
                 return;
             }
             if opt.stands == Stands::OwlsOwn && !names_what_is_left_out(opt) {
-                return self.first.note(unknown::owls_own(self.rule, &given, &arg.word.text, position_of(arg.by)));
+                return self.first.note(unfit::owls_own(self.rule, &given, &arg.word.text, position_of(arg.by)));
             }
         }
         if let Some(other) = self.never_beside(opt) {

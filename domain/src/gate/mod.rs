@@ -19,6 +19,7 @@ mod render;
 mod revision;
 mod rule;
 mod shell;
+mod unfit;
 mod unknown;
 mod value;
 mod words;
