@@ -87,6 +87,8 @@ async fn judged(line: &str, workdir: &Workdir) -> Duration {
             real_common_dir: at.clone(),
             owned_common_dir: at,
             lenders: Vec::new(),
+            readable: Vec::new(),
+            settings: Vec::new(),
         }
     };
     let (workdir, git) = (workdir.clone(), Some(home()));

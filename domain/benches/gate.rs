@@ -90,6 +90,8 @@ fn facts(line: &str) -> Facts {
             real_common_dir: path("/home/u/shop/.git"),
             owned_common_dir: path("/home/u/.local/state/coding-owl/git/shop"),
             lenders: Vec::new(),
+            readable: Vec::new(),
+            settings: Vec::new(),
         }),
     }
 }

@@ -72,6 +72,8 @@ fn facts(checked: &Checked, places: u8) -> Facts {
         real_common_dir: path("/p/.git"),
         owned_common_dir: path("/s"),
         lenders: Vec::new(),
+        readable: Vec::new(),
+        settings: Vec::new(),
     };
     Facts {
         workdir: workdir(),

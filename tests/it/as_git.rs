@@ -1,9 +1,15 @@
 //! What git itself would print, where Owl's own ways could stand between: submodules that lie behind the wall, the order of
 //! words, paths that git reads by their text.
 
-use crate::lines::{daemon, differs_from_plain, fault, has_the_wall, run, verdicts};
+use crate::{
+    lines::{daemon, differs_from_plain, fault, has_the_wall, run, verdicts},
+    support::worktree,
+};
 use owl_testkit::repo::{CANARY, Git, TempRepo, plain};
-use std::{fs, os::unix::fs::symlink};
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt as _, symlink},
+};
 
 #[tokio::test]
 async fn a_submodule_at_another_commit_is_told() {
@@ -16,23 +22,105 @@ async fn a_submodule_at_another_commit_is_told() {
     repo.git(["commit", "--quiet", "-m", "two submodules"]);
     for name in ["lib", "deep/er"] {
         Git::at(&repo.root().join(name)).run(["checkout", "--quiet", "HEAD~1"]);
-        fs::write(
-            repo.root().join(".git/modules").join(name).join("config.worktree"),
-            format!("[x]\n\ty = {CANARY}\n"),
-        )
-        .unwrap();
     }
+    let modules = repo.root().join(".git/modules");
+    fs::write(modules.join("lib/config.worktree"), format!("[x]\n\ty = {CANARY}\n")).unwrap();
+    let lines = ["git status -s", "git diff", "git diff --stat HEAD"];
+    let owl = daemon("", &[], &[repo.root()]).await;
+    for (line, item) in run(&owl.daemon, repo.root(), &lines).await {
+        assert_eq!((fault(&item), differs_from_plain(&item)), (None, None), "{line}");
+    }
+    // One that keeps a credential is not read behind the wall, and git says beside the rest that it may not.
+    let address = format!("https://jane:{CANARY}@example.invalid/lib.git");
+    Git::at(&repo.root().join("lib")).run(["config", "remote.origin.url", &address]);
     for yaml in ["", "sandbox: \"off\"\n"] {
         let owl = daemon(yaml, &[], &[repo.root()]).await;
-        for (line, item) in run(&owl.daemon, repo.root(), &["git status -s", "git diff", "git diff --stat HEAD"]).await
-        {
+        for (line, item) in run(&owl.daemon, repo.root(), &lines).await {
             assert_eq!(fault(&item), None, "{line}");
-            // Behind the wall git says beside it that it may not read the submodules' configurations.
             let words: Vec<&str> = line.split(' ').collect();
             let expected = plain("git".as_ref(), &words, repo.root()).stdout;
             assert_eq!(item["result"]["stdout"]["head"].as_str().unwrap().as_bytes(), expected, "{line}");
             assert!(expected.windows(4).any(|window| window == b"lib\n" || window == b"lib "), "{line}");
         }
+    }
+}
+
+#[tokio::test]
+async fn what_a_worktree_sets_for_itself_is_believed() {
+    let repo = TempRepo::new();
+    for path in ["a/file.txt", "b/file.txt", "tool.sh"] {
+        repo.commit_file(path, "text\n");
+    }
+    let linked = worktree(&repo, "linked");
+    // Sets it in this worktree's own configuration.
+    repo.git(["sparse-checkout", "set", "--no-cone", "/a/", "/tool.sh"]);
+    Git::at(&linked).run(["config", "--worktree", "core.fileMode", "false"]);
+    for root in [repo.root(), &linked] {
+        fs::create_dir_all(root.join("b")).unwrap();
+        fs::write(root.join("b/file.txt"), "written again\n").unwrap();
+        fs::set_permissions(root.join("tool.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    for yaml in ["", "sandbox: \"off\"\n"] {
+        let owl = daemon(yaml, &[], &[repo.root()]).await;
+        let lines = ["git status", "git status -s", "git diff", "git diff --stat HEAD", "git log --stat --oneline"];
+        for (root, status) in [(repo.root(), " M b/file.txt\n M tool.sh\n"), (&linked, " M b/file.txt\n")] {
+            for (line, item) in run(&owl.daemon, root, &lines).await {
+                assert_eq!((fault(&item), differs_from_plain(&item)), (None, None), "{line}");
+                if line == "git status -s" {
+                    assert_eq!(item["result"]["stdout"]["head"], status);
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_repository_that_is_content_of_another_is_told_as_content() {
+    let (repo, bare) = (TempRepo::with_commit(), TempRepo::with_commit());
+    for name in ["tracked.git", "untracked.git"] {
+        let path = repo.root().join(name);
+        repo.git(["clone", "--quiet", "--bare", bare.root().to_str().unwrap(), path.to_str().unwrap()]);
+        fs::write(path.join("refs/keep"), "").unwrap();
+    }
+    repo.git(["add", "tracked.git"]);
+    repo.git(["commit", "--quiet", "-m", "a fixture"]);
+    repo.write("tracked.git/description", "another one\n");
+    fs::write(repo.root().join("untracked.git/config"), CANARY).unwrap();
+    let owl = daemon("", &[], &[repo.root()]).await;
+    let lines = ["git status", "git status -uall", "git diff", "git diff --raw", "git show --stat"];
+    for (line, item) in run(&owl.daemon, repo.root(), &lines).await {
+        assert_eq!((fault(&item), differs_from_plain(&item)), (None, None), "{line}");
+    }
+    let mut client = owl.daemon.connect().await;
+    for (line, kind) in verdicts(&mut client, repo.root(), &["cat tracked.git/config", "git diff -- tracked.git"]).await
+    {
+        assert_eq!(kind.as_deref(), Some("path_git"), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn a_linked_worktree_knows_what_the_main_one_has_checked_out() {
+    let repo = TempRepo::with_commit();
+    let linked = worktree(&repo, "linked");
+    let lines =
+        ["git branch", "git branch -a", "git branch -v", "git log --all --oneline", "git show --all -s --oneline"];
+    let owl = daemon("", &[], &[repo.root()]).await;
+    for detached in [false, true] {
+        if detached {
+            // What only a HEAD without a branch leads to.
+            repo.git(["checkout", "--quiet", "--detach"]);
+            repo.commit_file("README.md", "on no branch\n");
+        }
+        for root in [repo.root(), &linked] {
+            for (line, item) in run(&owl.daemon, root, &lines).await {
+                assert_eq!((fault(&item), differs_from_plain(&item)), (None, None), "{line}");
+            }
+        }
+    }
+    let mut client = owl.daemon.connect().await;
+    for (root, kind) in [(repo.root(), None), (linked.as_path(), Some("option"))] {
+        assert_eq!(verdicts(&mut client, root, &["git branch -vv"]).await[0].1.as_deref(), kind);
+        assert_eq!(verdicts(&mut client, root, &["git log --all -g"]).await[0].1.as_deref(), Some("option"));
     }
 }
 

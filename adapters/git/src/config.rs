@@ -5,7 +5,11 @@ use crate::{
     git::{Git, GitFailed},
     index::Hash,
 };
-use std::{fmt::Write as _, io, path::Path};
+use std::{
+    fmt::Write as _,
+    io,
+    path::{Path, PathBuf},
+};
 
 /// What the repository's own configuration says that Owl must know.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -16,6 +20,24 @@ pub(crate) struct Config {
     pub(crate) is_bare: bool,
     /// Where it says that the work tree is.
     pub(crate) work_tree: Option<Vec<u8>>,
+    /// Whether each worktree has a configuration of its own beside it.
+    pub(crate) has_one_per_worktree: bool,
+}
+
+/// What one worktree's own configuration says beside the common one.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct OfWorktree {
+    /// What git must know too, as keys and values.
+    pub(crate) settings: Vec<(String, String)>,
+    is_bare: Option<bool>,
+    work_tree: Option<Vec<u8>>,
+}
+
+impl Config {
+    /// Says the same of one worktree, whose own configuration wins.
+    pub(crate) fn in_worktree(self, own: OfWorktree) -> Self {
+        Self { is_bare: own.is_bare.unwrap_or(self.is_bare), work_tree: own.work_tree.or(self.work_tree), ..self }
+    }
 }
 
 /// Ten thousand branches; more is no configuration.
@@ -24,8 +46,11 @@ const MOST_BYTES: u64 = 2 * 1024 * 1024;
 /// What Owl sets itself: nothing that it had looked at would stand behind these files, which git believes as they are.
 const OWN: &str = "[core]\n\tbare = false\n\tuntrackedcache = false\n\tmultipackindex = false\n";
 
+/// The name of a worktree's own configuration in its git directory.
+const WORKTREE: &str = "config.worktree";
+
 /// Keys of one value, and the values that each may have.
-const SINGLE: [(&str, Values); 9] = [
+const SINGLE: [(&str, Values); 11] = [
     ("core.repositoryformatversion", Values::OneOf(&["0", "1"])),
     ("core.filemode", Values::Bool),
     ("core.symlinks", Values::Bool),
@@ -33,8 +58,11 @@ const SINGLE: [(&str, Values); 9] = [
     ("core.precomposeunicode", Values::Bool),
     ("core.autocrlf", Values::BoolOr("input")),
     ("core.eol", Values::OneOf(&["lf", "crlf", "native"])),
+    // What is there of what a sparse checkout leaves out is a change, and git tells of it only where it knows.
+    ("core.sparsecheckout", Values::Bool),
     ("extensions.objectformat", Values::OneOf(&["sha1", "sha256"])),
     ("extensions.refstorage", Values::OneOf(&["files", "reftable"])),
+    ("sparse.expectfilesoutsideofpatterns", Values::Bool),
 ];
 
 enum Values {
@@ -65,64 +93,115 @@ pub(crate) fn hash_of(text: &[u8]) -> Hash {
 
 /// Reads a repository's configuration with git itself, which follows no include there, in a directory of Owl's own.
 pub(crate) async fn read(git: &Git, cwd: &Path, common_dir: &Path) -> Result<Config, GitFailed> {
-    let file = common_dir.join("config");
-    match std::fs::symlink_metadata(&file) {
+    compose(&list(git, cwd, &common_dir.join("config")).await?)
+}
+
+/// Reads likewise what a worktree's git directory says beside it.
+pub(crate) async fn read_of_worktree(git: &Git, cwd: &Path, git_dir: &Path) -> Result<OfWorktree, GitFailed> {
+    compose_of_worktree(&list(git, cwd, &of_worktree(git_dir)).await?)
+}
+
+/// Returns where a worktree's own configuration is.
+pub(crate) fn of_worktree(git_dir: &Path) -> PathBuf {
+    git_dir.join(WORKTREE)
+}
+
+async fn list(git: &Git, cwd: &Path, file: &Path) -> Result<Vec<u8>, GitFailed> {
+    match std::fs::symlink_metadata(file) {
         Ok(there) if there.is_file() && there.len() > MOST_BYTES => {
             return Err(GitFailed(format!("`{}` has more than {MOST_BYTES} bytes", file.display())));
         }
         Ok(there) if there.is_file() => {}
         Ok(_) => return Err(GitFailed(format!("`{}` is no regular file", file.display()))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return compose(&[]),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(GitFailed(format!("`{}`: {error}", file.display()))),
     }
     let words = ["config".as_ref(), "--file".as_ref(), file.as_os_str()];
     let words = words.into_iter().chain(["--no-includes", "-z", "--list"].map(AsRef::as_ref)).collect::<Vec<_>>();
-    compose(&git.run_outside(cwd, &words).await?.succeeded()?)
+    git.run_outside(cwd, &words).await?.succeeded()
 }
 
-/// Picks what is copied from what `git config -z --list` printed: `key`, a newline and the value, ended by a NUL.
-fn compose(listed: &[u8]) -> Result<Config, GitFailed> {
-    let mut config = Config::default();
-    let mut single = [const { None }; SINGLE.len()];
-    let mut sections = String::new();
-    for entry in listed.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()) {
-        let (key, value) = match entry.iter().position(|byte| *byte == b'\n') {
-            Some(at) => (entry.get(..at).unwrap_or_default(), entry.get(at + 1..).unwrap_or_default()),
-            // A key alone, which means yes.
-            None => (entry, b"true".as_slice()),
-        };
-        match key {
-            b"core.bare" => config.is_bare = is_true(value),
-            b"core.worktree" => config.work_tree = Some(value.to_vec()),
-            _ => {}
+/// What is taken out of a configuration.
+#[derive(Default)]
+struct Picked {
+    single: [Option<String>; SINGLE.len()],
+    sections: String,
+    is_bare: Option<bool>,
+    work_tree: Option<Vec<u8>>,
+    has_one_per_worktree: bool,
+}
+
+impl Picked {
+    /// Reads what `git config -z --list` printed: `key`, a newline and the value, ended by a NUL.
+    fn out_of(listed: &[u8]) -> Result<Self, GitFailed> {
+        let mut picked = Self::default();
+        for entry in listed.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()) {
+            let (key, value) = match entry.iter().position(|byte| *byte == b'\n') {
+                Some(at) => (entry.get(..at).unwrap_or_default(), entry.get(at + 1..).unwrap_or_default()),
+                // A key alone, which means yes.
+                None => (entry, b"true".as_slice()),
+            };
+            match key {
+                b"core.bare" => picked.is_bare = Some(is_true(value)),
+                b"core.worktree" => picked.work_tree = Some(value.to_vec()),
+                b"extensions.worktreeconfig" => picked.has_one_per_worktree = is_true(value),
+                _ => {}
+            }
+            let (Ok(key), Ok(value)) = (str::from_utf8(key), str::from_utf8(value)) else {
+                continue;
+            };
+            if let Some(at) = SINGLE.iter().position(|(name, _)| *name == key) {
+                picked.single[at] = Some(value.to_owned());
+            } else {
+                copy_section(&mut picked.sections, key, value);
+            }
         }
-        let (Ok(key), Ok(value)) = (str::from_utf8(key), str::from_utf8(value)) else {
-            continue;
-        };
-        if let Some(at) = SINGLE.iter().position(|(name, _)| *name == key) {
-            single[at] = Some(value.to_owned());
-        } else {
-            copy_section(&mut sections, key, value);
+        match SINGLE
+            .iter()
+            .zip(&picked.single)
+            .find(|((_, known), value)| value.as_ref().is_some_and(|value| !known.hold(value)))
+        {
+            Some(((key, _), _)) => {
+                Err(GitFailed(format!("the repository's configuration sets `{key}` to a value that Owl does not know")))
+            }
+            None => Ok(picked),
         }
     }
-    config.text.push_str(OWN);
+
+    fn settings(&mut self) -> impl Iterator<Item = (&'static str, String)> {
+        SINGLE.iter().zip(&mut self.single).filter_map(|((key, _), value)| Some((*key, value.take()?)))
+    }
+}
+
+/// Writes the configuration that git is given.
+fn compose(listed: &[u8]) -> Result<Config, GitFailed> {
+    let mut picked = Picked::out_of(listed)?;
+    let mut text = OWN.to_owned();
     let mut section = "core";
-    for ((key, values), value) in SINGLE.iter().zip(single) {
-        let Some(value) = value else { continue };
-        if !values.hold(&value) {
-            return Err(GitFailed(format!(
-                "the repository's configuration sets `{key}` to a value that Owl does not know"
-            )));
-        }
+    for (key, value) in picked.settings() {
         let (its, name) = key.split_once('.').unwrap_or(("core", key));
         if its != section {
-            write_to(&mut config.text, format_args!("[{its}]\n"));
+            write_to(&mut text, format_args!("[{its}]\n"));
             section = its;
         }
-        write_to(&mut config.text, format_args!("\t{name} = {}\n", quoted(&value)));
+        write_to(&mut text, format_args!("\t{name} = {}\n", quoted(&value)));
     }
-    config.text.push_str(&sections);
-    Ok(config)
+    text.push_str(&picked.sections);
+    Ok(Config {
+        text,
+        is_bare: picked.is_bare.unwrap_or_default(),
+        work_tree: picked.work_tree,
+        has_one_per_worktree: picked.has_one_per_worktree,
+    })
+}
+
+/// Picks the same of a worktree's own, but for the format, which git itself reads in the common one alone.
+fn compose_of_worktree(listed: &[u8]) -> Result<OfWorktree, GitFailed> {
+    let mut picked = Picked::out_of(listed)?;
+    let is_format = |key: &str| key == "core.repositoryformatversion" || key.starts_with("extensions.");
+    let settings = picked.settings().filter(|(key, _)| !is_format(key));
+    let settings = settings.map(|(key, value)| (key.to_owned(), value)).collect();
+    Ok(OfWorktree { settings, is_bare: picked.is_bare, work_tree: picked.work_tree })
 }
 
 /// Copies what makes an upstream known: `branch.*.remote`, `branch.*.merge` and `remote.*.fetch`.

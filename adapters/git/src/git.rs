@@ -20,12 +20,14 @@ const OUTPUT_BYTES: usize = 4 * 1024 * 1024;
 const SAID_CHARS: usize = 300;
 
 /// Set for every call, whatever else is asked.
-const OVERRIDES: [&str; 16] = [
+const OVERRIDES: [&str; 17] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.attributesFile=/dev/null",
     "core.excludesFile=/dev/null",
     "core.untrackedCache=false",
+    // An Agent's worktree has every file, also where the person's own checkout is sparse.
+    "core.sparseCheckout=false",
     "credential.helper=",
     "commit.gpgSign=false",
     "tag.gpgSign=false",

@@ -4,11 +4,15 @@
 //! Only paths are looked at; what else is wrong with an index, git says.
 
 use crate::{
-    links,
-    pins::{GIT_FILE, Identity},
-    read::{read_path, read_small},
+    layout::is_repository,
+    pins::{Identity, pin_of},
+    read::read_small,
+    submodules,
 };
-use owl_domain::{git_names::spells_dot_git, project::Pins};
+use owl_domain::{
+    git_names::spells_dot_git,
+    project::{Pin, Pins},
+};
 use std::{
     collections::HashMap,
     ffi::OsStr,
@@ -89,14 +93,20 @@ struct Names {
 
 impl Indexes {
     /// Refuses an index that names what lies outside of the work tree or in `.git`, by itself or through what stands in
-    /// the work tree now. What is the same as before is not judged again.
-    pub(crate) fn refuse_paths(&self, pins: &Pins, hash: Hash) -> io::Result<()> {
+    /// the work tree now. What is the same as before is not judged again. Returns what it names that git may read though
+    /// it looks like git data.
+    pub(crate) fn look(&self, pins: &Pins, hash: Hash) -> io::Result<Vec<Pin>> {
         let git_dir = Path::new(pins.git_dir.path.as_str());
-        let Some(names) = self.read(&git_dir.join("index"), hash)? else { return Ok(()) };
-        names.refuse_where_they_lead(pins)?;
-        let Some(base) = &names.base else { return Ok(()) };
-        let base = self.read(&git_dir.join(format!("sharedindex.{base}")), hash)?;
-        base.map_or(Ok(()), |names| names.refuse_where_they_lead(pins))
+        let mut readable = Vec::new();
+        let mut named = Some("index".to_owned());
+        // The index, and the one that it may be based on.
+        for _ in 0..2 {
+            let Some(file) = named.take() else { break };
+            let Some(names) = self.read(&git_dir.join(file), hash)? else { break };
+            names.look(pins, &mut readable)?;
+            named = names.base.as_ref().map(|base| format!("sharedindex.{base}"));
+        }
+        Ok(readable)
     }
 
     /// Reads one file; none when there is none. One at a time: it is kept whole while it is read.
@@ -127,11 +137,13 @@ impl Indexes {
 }
 
 impl Names {
-    fn refuse_where_they_lead(&self, pins: &Pins) -> io::Result<()> {
+    /// Refuses what leads astray; adds to `readable` what git may read though it looks like git data.
+    fn look(&self, pins: &Pins, readable: &mut Vec<Pin>) -> io::Result<()> {
         let work_tree = Path::new(pins.work_tree.path.as_str());
         let git_data = [&pins.git_dir, &pins.common_dir].map(Identity::pinned);
         for directory in &self.directories {
-            match fs::symlink_metadata(work_tree.join(directory)) {
+            let path = work_tree.join(directory);
+            match fs::symlink_metadata(&path) {
                 Ok(there) if there.is_symlink() => {
                     let directory = directory.display();
                     let reason =
@@ -143,46 +155,19 @@ impl Names {
                         format!("the index names files below `{}`, which is git's own data", directory.display());
                     return Err(io::Error::other(reason));
                 }
+                // A repository that is content of this one, as a fixture is. Deeper ones are read with all around them.
+                Ok(there) if directory.components().count() == 1 && is_repository(&path) => {
+                    readable.extend(pin_of(&path, &there));
+                }
                 // What is not there, or is a file, has nothing below it.
                 Ok(_) | Err(_) => {}
             }
         }
-        self.gitlinks.iter().try_for_each(|gitlink| refuse_foreign(&work_tree.join(gitlink), pins))
-    }
-}
-
-/// Refuses a submodule whose repository lies neither in the work tree nor among the repository's own modules: git tells
-/// what is checked out there.
-fn refuse_foreign(submodule: &Path, pins: &Pins) -> io::Result<()> {
-    let dot_git = submodule.join(".git");
-    let foreign = || {
-        let (submodule, dot_git) = (submodule.display(), dot_git.display());
-        Err(io::Error::other(format!(
-            "`{dot_git}` leads out of the repository, and `{submodule}` is a submodule of it"
-        )))
-    };
-    match fs::symlink_metadata(&dot_git) {
-        Ok(there) if there.is_symlink() => foreign(),
-        Ok(there) if there.is_file() => {
-            let Some(named) = read_path(&dot_git, GIT_FILE) else { return Ok(()) };
-            // What leads nowhere is no repository to git.
-            let Ok(leads_to) = fs::canonicalize(submodule.join(named)) else { return Ok(()) };
-            let own = [&pins.common_dir, &pins.work_tree].map(|pin| Path::new(pin.path.as_str()));
-            if own.iter().any(|own| leads_to.starts_with(own)) { refuse_borrowed(&leads_to) } else { foreign() }
+        for gitlink in &self.gitlinks {
+            readable.extend(submodules::look(&work_tree.join(gitlink), pins)?);
         }
-        Ok(there) if there.is_dir() => refuse_borrowed(&dot_git),
-        Ok(_) | Err(_) => Ok(()),
+        Ok(())
     }
-}
-
-/// Refuses a submodule's git directory that has its refs, or another part, from elsewhere.
-fn refuse_borrowed(git_dir: &Path) -> io::Result<()> {
-    let common_dir = git_dir.join("commondir");
-    if fs::symlink_metadata(&common_dir).is_ok() {
-        let reason = format!("`{}` names another repository, whose commits git would tell", common_dir.display());
-        return Err(io::Error::other(reason));
-    }
-    links::refuse_in_git_dir(git_dir)
 }
 
 /// What is wrong with an index.

@@ -98,7 +98,8 @@ fn without_dot_git(directory: &Path) -> Layout {
     }
 }
 
-fn is_repository(directory: &Path) -> bool {
+/// Says whether a directory is one, under whatever name: it has a head, objects and refs.
+pub(crate) fn is_repository(directory: &Path) -> bool {
     let is_dir = |name: &str| fs::symlink_metadata(directory.join(name)).is_ok_and(|there| there.is_dir());
     fs::symlink_metadata(directory.join("HEAD")).is_ok() && is_dir("objects") && is_dir("refs")
 }

@@ -15,6 +15,7 @@ mod owned;
 mod pins;
 mod read;
 mod repositories;
+mod submodules;
 mod worktrees;
 
 pub use repositories::{GitJobs, GitRepositories};

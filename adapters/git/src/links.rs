@@ -16,7 +16,7 @@ use std::{
 const STATE: [&str; 5] = ["", "rebase-merge", "rebase-apply", "sequencer", "worktrees"];
 /// What it reads to any depth: a directory here may be a link as well as a file.
 const TREES: [&str; 3] = ["refs", "logs", "reftable"];
-/// What it does not read there: Owl's own stand in their place, or nothing does.
+/// What it does not read there: Owl's own stand in their place, or nothing does. Of `info` it reads one file.
 const UNREAD: [&str; 9] =
     ["config", "config.worktree", "description", "hooks", "info", "modules", "branches", "lfs", "annex"];
 /// More refs than that, loose and each with its log, are no repository that a person looks at.
@@ -55,7 +55,13 @@ pub(crate) fn refuse_in_git_dir(git_dir: &Path) -> io::Result<()> {
         }
         refuse_below(top)?;
     }
-    refuse_other_tables(&git_dir.join("reftable/tables.list"))
+    refuse_other_tables(&git_dir.join("reftable/tables.list"))?;
+    let patterns = git_dir.join("info/sparse-checkout");
+    match fs::symlink_metadata(&patterns) {
+        Ok(there) if there.is_symlink() => Err(is_a_link(&patterns)),
+        Ok(there) if !there.is_file() => Err(is_no_file(&patterns)),
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 /// Refuses anything below a directory that is neither a file nor a directory.

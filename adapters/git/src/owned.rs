@@ -3,13 +3,14 @@
 //! before each run; what did not change is not touched, and what did is replaced by rename, under a git that runs.
 
 use crate::{
+    config::{Config, OfWorktree},
     links::{self, is_a_link},
     pins::Identity,
     read::{Stamp, read_small},
 };
 use owl_domain::project::Pin;
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     ffi::OsString,
     fs::{self, DirBuilder, OpenOptions},
     io::{self, Write as _},
@@ -19,10 +20,13 @@ use std::{
 
 /// What is a link to the entry of that name in the real directory, there or not.
 const LINKED: [&str; 6] = ["refs", "packed-refs", "logs", "shallow", "worktrees", "reftable"];
+const HEAD: &str = "HEAD";
 /// The same of the real `objects/info`.
 const LINKED_INFO: [&str; 2] = ["commit-graph", "commit-graphs"];
 /// Patterns by the hundred; more is no exclude file.
 const EXCLUDE_BYTES: u64 = 1024 * 1024;
+/// Worktrees whose own configurations are kept at a time.
+const MOST_WORKTREES: usize = 256;
 /// Where the new one is written before it takes its place. One writer at a time holds the directory.
 const NEW: &str = ".new";
 
@@ -31,6 +35,16 @@ const NEW: &str = ".new";
 pub(crate) struct Owned {
     path: PathBuf,
     made_of: Option<MadeOf>,
+    of_worktrees: OfWorktrees,
+}
+
+/// What was read of the worktrees' own configurations.
+#[derive(Debug)]
+enum OfWorktrees {
+    /// The repository has none.
+    None,
+    /// By git directory, each as it was when its file had this stamp.
+    Each(BTreeMap<PathBuf, (Option<Stamp>, OfWorktree)>),
 }
 
 /// What the directory was made of.
@@ -64,7 +78,7 @@ pub(crate) enum Borrowed {
 
 impl Owned {
     pub(crate) const fn at(path: PathBuf) -> Self {
-        Self { path, made_of: None }
+        Self { path, made_of: None, of_worktrees: OfWorktrees::None }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -105,14 +119,37 @@ impl Owned {
     }
 
     /// Puts the configuration in place that was read when its source had this stamp.
-    pub(crate) fn set_config(&mut self, stamp: Option<Stamp>, text: &str) -> Result<(), String> {
-        let put = self.put("config", text.as_bytes()).and_then(|()| self.own());
+    pub(crate) fn set_config(&mut self, stamp: Option<Stamp>, config: &Config) -> Result<(), String> {
+        let put = self.put("config", config.text.as_bytes()).and_then(|()| self.own());
         let own = put.map_err(|error| format!("`{}`: {error}", self.path.display()))?;
+        self.of_worktrees =
+            if config.has_one_per_worktree { OfWorktrees::Each(BTreeMap::new()) } else { OfWorktrees::None };
         if let Some(made_of) = &mut self.made_of {
             made_of.config = Some(stamp);
             made_of.own = own;
         }
         Ok(())
+    }
+
+    /// Says whether each worktree has a configuration of its own.
+    pub(crate) const fn has_one_per_worktree(&self) -> bool {
+        matches!(self.of_worktrees, OfWorktrees::Each(_))
+    }
+
+    /// Returns what was read of a worktree's own configuration when its file had this stamp.
+    pub(crate) fn of_worktree(&self, git_dir: &Path, stamp: Option<Stamp>) -> Option<&OfWorktree> {
+        let OfWorktrees::Each(each) = &self.of_worktrees else { return None };
+        each.get(git_dir).filter(|(known, _)| *known == stamp).map(|(_, own)| own)
+    }
+
+    /// Keeps what was read of it.
+    pub(crate) fn keep_of_worktree(&mut self, git_dir: PathBuf, stamp: Option<Stamp>, own: OfWorktree) {
+        let OfWorktrees::Each(each) = &mut self.of_worktrees else { return };
+        // Worktrees come and go by the hundred.
+        if each.len() == MOST_WORKTREES {
+            each.clear();
+        }
+        each.insert(git_dir, (stamp, own));
     }
 
     /// Makes what is missing, sets right what is wrong, and removes what does not belong there.
@@ -127,6 +164,8 @@ impl Owned {
         for name in LINKED {
             self.link(name, &common.join(name))?;
         }
+        // Never a link itself but to a branch, which was looked at. By it git sees what the main worktree has checked out.
+        self.link(HEAD, &common.join(HEAD))?;
         for name in LINKED_INFO {
             self.link(&format!("objects/info/{name}"), &common.join("objects/info").join(name))?;
         }
@@ -135,7 +174,7 @@ impl Owned {
         for name in &places {
             self.link(&format!("objects/{name}"), &common.join("objects").join(name))?;
         }
-        self.keep_only("", |name| LINKED.contains(&name) || ["config", "info", "objects"].contains(&name))?;
+        self.keep_only("", |name| LINKED.contains(&name) || [HEAD, "config", "info", "objects"].contains(&name))?;
         self.keep_only("info", |name| name == "exclude")?;
         self.keep_only("objects", |name| name == "info" || places.contains(name))?;
         self.keep_only("objects/info", |name| LINKED_INFO.contains(&name) || name == "alternates")?;

@@ -52,9 +52,13 @@ pub(crate) fn pin(path: &Path) -> Result<Pin, NoPin> {
     if !there.is_dir() {
         return Err(NoPin::Failed(format!("`{}` is no directory", resolved.display())));
     }
-    let text = resolved.to_str().ok_or(NoPin::NotUtf8)?;
-    let path = AbsPath::new(text).map_err(|error| NoPin::Failed(error.to_string()))?;
-    Ok(Pin { path, device: there.dev(), inode: there.ino() })
+    pin_of(&resolved, &there).ok_or(NoPin::NotUtf8)
+}
+
+/// Pins what was seen at a resolved path; none when that is not UTF-8.
+pub(crate) fn pin_of(path: &Path, there: &Metadata) -> Option<Pin> {
+    let path = AbsPath::new(path.to_str()?).ok()?;
+    Some(Pin { path, device: there.dev(), inode: there.ino() })
 }
 
 /// Makes sure that everything is as it was pinned; else says what differs.

@@ -16,7 +16,7 @@ use crate::{
 use async_trait::async_trait;
 use owl_domain::{
     ports::{BaseFile, GitHome, InspectError, Inspected, Repositories, RepositoryError},
-    project::{Pins, Project, Workdir, Worktree},
+    project::{Pin, Pins, Project, Workdir, Worktree},
     text::{AbsPath, BranchName, ProjectName},
 };
 use owl_process::Spawner;
@@ -122,8 +122,28 @@ impl GitRepositories {
         O: DerefMut<Target = Owned> + Send + 'static,
     {
         let config = config::read(&self.git, owned.path(), &common_dir).await?;
-        let set = move || owned.set_config(stamp, &config.text).map(|()| (owned, config));
+        let set = move || owned.set_config(stamp, &config).map(|()| (owned, config));
         waiting(set).await.map_err(GitFailed)
+    }
+
+    /// Returns what a worktree's own configuration sets beside the common one; in most repositories there is none.
+    async fn settings<O>(&self, mut owned: O, git_dir: PathBuf) -> Result<(O, Vec<(String, String)>), GitFailed>
+    where
+        O: DerefMut<Target = Owned> + Send + 'static,
+    {
+        if !owned.has_one_per_worktree() {
+            return Ok((owned, Vec::new()));
+        }
+        let file = config::of_worktree(&git_dir);
+        let stamp = waiting(move || Stamp::of(&file)).await.map_err(|error| GitFailed(error.to_string()))?;
+        if let Some(own) = owned.of_worktree(&git_dir, stamp) {
+            let settings = own.settings.clone();
+            return Ok((owned, settings));
+        }
+        let own = config::read_of_worktree(&self.git, owned.path(), &git_dir).await?;
+        let settings = own.settings.clone();
+        owned.keep_of_worktree(git_dir, stamp, own);
+        Ok((owned, settings))
     }
 
     /// Returns where git may read the objects of a Project's base branch.
@@ -153,7 +173,12 @@ impl Repositories for GitRepositories {
         let owned = Box::new(Owned::at(inspection.0.clone()));
         let common_dir = candidate.parts.common_dir.clone();
         let (_, config) = self.bring_up_to_date(owned, common_dir, Borrowed::AsBefore).await?;
-        candidate.believe(&config.unwrap_or_default())?;
+        let mut config = config.unwrap_or_default();
+        if config.has_one_per_worktree {
+            let own = config::read_of_worktree(&self.git, &inspection.0, &candidate.parts.git_dir).await?;
+            config = config.in_worktree(own);
+        }
+        candidate.believe(&config)?;
         let at = candidate.at(inspection.0.clone());
         candidate.base(&self.git, &at, base).await
     }
@@ -188,26 +213,28 @@ impl Repositories for GitRepositories {
         let (pins, registered, indexes) = (workdir.pins.clone(), registered.to_vec(), Arc::clone(&self.indexes));
         // All of it in one go where the configuration did not change, which is nearly always: each way to another thread
         // and back is time that a person waits.
-        let (owned, lenders, wanted) = waiting(move || -> Result<_, RepositoryError> {
+        let (owned, lenders, wanted, readable) = waiting(move || -> Result<_, RepositoryError> {
             let mut owned = owned;
             check(&pins).map_err(|reason| RepositoryError::NotAsRegistered { reason })?;
             let common_dir = Path::new(pins.common_dir.path.as_str());
             let lenders = lenders(common_dir, &registered)?;
             let wanted = refresh(&mut owned, common_dir, &Borrowed::From(lenders.clone()))?;
-            if wanted == Wanted::Nothing {
-                refuse_paths(&owned, &pins, &indexes)?;
-            }
-            Ok((owned, lenders, wanted))
+            let readable = match wanted {
+                Wanted::Nothing => look_at_index(&owned, &pins, &indexes)?,
+                Wanted::Config(_) => Vec::new(),
+            };
+            Ok((owned, lenders, wanted, readable))
         })
         .await?;
-        let owned = match wanted {
-            Wanted::Nothing => owned,
+        let (owned, readable) = match wanted {
+            Wanted::Nothing => (owned, readable),
             Wanted::Config(stamp) => {
                 let (owned, _) = self.configure(owned, workdir.pins.common_dir.path.as_str().into(), stamp).await?;
                 let (pins, indexes) = (workdir.pins.clone(), Arc::clone(&self.indexes));
-                waiting(move || refuse_paths(&owned, &pins, &indexes).map(|()| owned)).await?
+                waiting(move || look_at_index(&owned, &pins, &indexes).map(|readable| (owned, readable))).await?
             }
         };
+        let (owned, settings) = self.settings(owned, workdir.pins.git_dir.path.as_str().into()).await?;
         let owned = owned.path().to_str().and_then(|path| AbsPath::new(path).ok());
         Ok(GitHome {
             git_dir: workdir.pins.git_dir.path.clone(),
@@ -215,6 +242,8 @@ impl Repositories for GitRepositories {
             real_common_dir: workdir.pins.common_dir.path.clone(),
             owned_common_dir: owned.ok_or_else(|| failed("Owl's state directory is not UTF-8".into()))?,
             lenders,
+            readable,
+            settings,
         })
     }
 
@@ -249,10 +278,10 @@ fn refresh(owned: &mut Owned, common_dir: &Path, borrowed: &Borrowed) -> Result<
     owned.bring_up_to_date(common_dir, borrowed).map_err(GitFailed)
 }
 
-/// Refuses an index that names what git must not be led to.
-fn refuse_paths(owned: &Owned, pins: &Pins, indexes: &Indexes) -> Result<(), RepositoryError> {
+/// Refuses an index that names what git must not be led to; returns what it may read that looks like git data.
+fn look_at_index(owned: &Owned, pins: &Pins, indexes: &Indexes) -> Result<Vec<Pin>, RepositoryError> {
     let looked = read_small(&owned.path().join("config"), CONFIG_BYTES)
-        .and_then(|config| indexes.refuse_paths(pins, config::hash_of(&config.unwrap_or_default())));
+        .and_then(|config| indexes.look(pins, config::hash_of(&config.unwrap_or_default())));
     looked.map_err(|error| failed(error.to_string()))
 }
 

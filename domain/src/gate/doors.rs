@@ -7,7 +7,7 @@ use super::{
     hint::Refusal,
     matcher::{self, Matched},
     operands::Role,
-    shell, words,
+    shell, unfit, words,
 };
 use crate::{
     ports::{GitHome, LocateError, Located, Look, RepositoryError, Wall},
@@ -131,7 +131,10 @@ fn shown(checked: &Checked, facts: &Facts) -> Result<Shown, Refusal> {
         return Err(Refusal::whole(DenialKind::Sandbox, message));
     }
     let env = match (program, &facts.git) {
-        (Program::Git, Some(home)) => git_environment(home),
+        (Program::Git, Some(home)) => {
+            unfit::in_worktree(matched, home)?;
+            git_environment(home)
+        }
         (Program::Git, None) => {
             return Err(Refusal::whole(DenialKind::Workdir, "the repository could not be looked at"));
         }

@@ -2,7 +2,11 @@
 //! environment is in it. Owl's own git calls use the same (D9, D14).
 
 use crate::ports::GitHome;
-use alloc::{string::String, vec::Vec};
+use alloc::{
+    format,
+    string::{String, ToString as _},
+    vec::Vec,
+};
 
 /// What every program but git gets, sorted by name.
 const COMMON: [(&str, &str); 3] = [("HOME", "/nonexistent"), ("LC_ALL", "C.UTF-8"), ("PATH", "/usr/bin:/bin")];
@@ -20,9 +24,14 @@ enum Source {
     GitDir,
     /// The root of the work tree.
     WorkTree,
+    /// How many settings there are: Owl's own, then those of the worktree.
+    SettingsCount,
 }
 
-use Source::{AboveWorkTree, Fixed, GitDir, OwnedCommonDir, WorkTree};
+use Source::{AboveWorkTree, Fixed, GitDir, OwnedCommonDir, SettingsCount, WorkTree};
+
+/// How many settings are Owl's own.
+const OWN_SETTINGS: usize = 8;
 
 /// What git gets, sorted by name: no configuration but what Owl gives, nothing to ask, to fetch or to start.
 const GIT: [(&str, Source); 35] = [
@@ -30,7 +39,7 @@ const GIT: [(&str, Source); 35] = [
     ("GIT_ATTR_NOSYSTEM", Fixed("1")),
     ("GIT_CEILING_DIRECTORIES", AboveWorkTree),
     ("GIT_COMMON_DIR", OwnedCommonDir),
-    ("GIT_CONFIG_COUNT", Fixed("8")),
+    ("GIT_CONFIG_COUNT", SettingsCount),
     ("GIT_CONFIG_GLOBAL", Fixed("/dev/null")),
     ("GIT_CONFIG_KEY_0", Fixed("core.fsmonitor")),
     // An empty hooks path would make git look at the root of the file system.
@@ -74,11 +83,12 @@ pub fn environment() -> Vec<(String, String)> {
 /// Returns git's environment that names no repository, sorted by name: for looking at one that is not yet known.
 #[must_use]
 pub fn disarmed_git_environment() -> Vec<(String, String)> {
-    let fixed = GIT.iter().filter_map(|(name, from)| match from {
-        Fixed(value) => Some(((*name).into(), (*value).into())),
+    let value = |from: &Source| match from {
+        Fixed(value) => Some((*value).into()),
+        SettingsCount => Some(OWN_SETTINGS.to_string()),
         AboveWorkTree | OwnedCommonDir | GitDir | WorkTree => None,
-    });
-    fixed.collect()
+    };
+    GIT.iter().filter_map(|(name, from)| Some(((*name).into(), value(from)?))).collect()
 }
 
 /// Returns git's environment in a repository, sorted by name: pinned to it, with Owl's directory in place of its
@@ -86,14 +96,21 @@ pub fn disarmed_git_environment() -> Vec<(String, String)> {
 #[must_use]
 pub fn git_environment(home: &GitHome) -> Vec<(String, String)> {
     let value = |from: &Source| match from {
-        Fixed(value) => *value,
+        Fixed(value) => (*value).into(),
         AboveWorkTree => match home.work_tree.as_str().rsplit_once('/') {
-            Some(("", _)) | None => "/",
-            Some((parent, _)) => parent,
+            Some(("", _)) | None => "/".into(),
+            Some((parent, _)) => parent.into(),
         },
-        OwnedCommonDir => home.owned_common_dir.as_str(),
-        GitDir => home.git_dir.as_str(),
-        WorkTree => home.work_tree.as_str(),
+        OwnedCommonDir => home.owned_common_dir.as_str().into(),
+        GitDir => home.git_dir.as_str().into(),
+        WorkTree => home.work_tree.as_str().into(),
+        SettingsCount => (OWN_SETTINGS + home.settings.len()).to_string(),
     };
-    GIT.iter().map(|(name, from)| ((*name).into(), value(from).into())).collect()
+    let mut env: Vec<(String, String)> = GIT.iter().map(|(name, from)| ((*name).into(), value(from))).collect();
+    for (number, (key, value)) in (OWN_SETTINGS..).zip(&home.settings) {
+        env.push((format!("GIT_CONFIG_KEY_{number}"), key.clone()));
+        env.push((format!("GIT_CONFIG_VALUE_{number}"), value.clone()));
+    }
+    env.sort_unstable();
+    env
 }

@@ -8,7 +8,7 @@ use super::{
     operands::{Operand, Operands as Found},
     place::AsWritten,
     policy::POLICY,
-    rule::{Opt, Rule, Stands, Takes, Value},
+    rule::{Never, Opt, Rule, Stands, Takes, Value},
     unfit, unknown,
     value::{self, Wrong},
     words::Word,
@@ -317,11 +317,10 @@ impl Matcher<'_> {
                 return self.first.note(unfit::owls_own(self.rule, &given, &arg.word.text, position_of(arg.by)));
             }
         }
-        if let Some(other) = self.never_beside(opt) {
-            let (one, why) = (given.name, self.rule.never.as_ref().map_or("", |never| never.why));
-            let message = format!("`{other}` and `{one}` may not stand together: {why}");
+        if let Some((never, other)) = self.never_beside(opt) {
+            let message = format!("`{other}` and `{}` may not stand together: {}", given.name, never.why);
             let refusal = Refusal::about(DenialKind::Option, &arg.word.text, message);
-            self.first.note(refusal.say("`ls -R`, or `ls -a` of one directory"));
+            self.first.note(refusal.say(never.instead));
         }
         if opt.stands == Stands::WithRevisions {
             self.found.push(Operand::start(given.spelled(), given.by));
@@ -331,7 +330,7 @@ impl Matcher<'_> {
     }
 
     /// Finds an option that was given already and that this one may not stand beside.
-    fn never_beside(&self, opt: &Opt) -> Option<&'static str> {
+    fn never_beside(&self, opt: &Opt) -> Option<(&'static Never, &'static str)> {
         let never = self.rule.never.as_ref()?;
         let is_in = |names: &[&str]| opt.names.iter().any(|name| names.contains(name));
         let others = if is_in(never.one) {
@@ -341,7 +340,10 @@ impl Matcher<'_> {
         } else {
             return None;
         };
-        find(&self.options, others).map(|other| other.name)
+        let among_revisions = |name: &str| self.found.iter().any(|operand| operand.is_start(name));
+        let other = find(&self.options, others).map(|other| other.name);
+        let other = other.or_else(|| others.iter().copied().find(|name| among_revisions(name)))?;
+        Some((never, other))
     }
 }
 

@@ -68,6 +68,11 @@ impl Operand {
         Self { role: Role::Start, ..Self::inside(text, by) }
     }
 
+    /// Says whether this is an option of that name, which stands without a value among the revisions.
+    pub(super) fn is_start(&self, name: &str) -> bool {
+        self.role == Role::Start && self.text == name
+    }
+
     /// Writes a path as git reads it: without ways up.
     fn take_out_ways_up(&mut self) {
         if let Some(straight) = place::without_ways_up(&self.text) {

@@ -109,6 +109,14 @@ const DISARMED: Group = own(&[
 const NO_PROGRAM: &[&str] =
     &["--no-show-signature", "--no-ext-diff", "--no-textconv", "--submodule=short", "--ignore-submodules=dirty"];
 
+/// git takes the directory that stands in for the common one for another worktree, and would walk some logs twice.
+const ALL_LOGS: Never = Never {
+    one: &["-g", "--walk-reflogs"],
+    with: &["--all"],
+    why: "the log of HEAD would be told twice",
+    instead: "name the logs: `git log -g HEAD --branches`",
+};
+
 /// `ls -R`: what only Owl writes, to leave out a git directory that goes by another name.
 const LEFT_OUT: Group = own(&[owls_own(attached(&["--ignore"], Glob))]);
 
@@ -228,6 +236,7 @@ pub(super) const POLICY: &[Rule] = &[
             one: &["-R", "--recursive"],
             with: &["-a", "--all", "-A", "--almost-all"],
             why: "recursion with hidden names would list the inside of `.git`",
+            instead: "`ls -R`, or `ls -a` of one directory",
         }),
         operands: Operands::PathsOrWorkdir,
         because: "lists directories; it never looks through links, and recursion leaves hidden names out",
@@ -273,11 +282,11 @@ pub(super) const POLICY: &[Rule] = &[
         adds_behind: &[],
         options: &[DISARMED, DIFFERENCES, HISTORY, STARTS],
         number: Some("-n"),
-        never: None,
+        never: Some(ALL_LOGS),
         operands: Operands::RevisionsThenPaths,
         because: "reads history; the repository's own programs stay out",
         allows: &["git log --oneline -20", "git log -p main..feature/x -- src", "git log --all --not main"],
-        denies: &["git log --output=x", "git log --format=%G?", "git log -p --textconv", "git log -- ../x"],
+        denies: &["git log --output=x", "git log --format=%G?", "git log -g --all", "git log -- ../x"],
     },
     Rule {
         program: Program::Git,
@@ -299,7 +308,7 @@ pub(super) const POLICY: &[Rule] = &[
         adds_behind: &[],
         options: &[DISARMED, DIFFERENCES, HISTORY, STARTS],
         number: Some("-n"),
-        never: None,
+        never: Some(ALL_LOGS),
         operands: Operands::RevisionsThenPaths,
         because: "shows one commit, or a file as it was",
         allows: &["git show", "git show HEAD~2:src/lib.rs", "git show -s --format=%B HEAD"],

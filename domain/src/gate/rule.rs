@@ -36,6 +36,8 @@ pub(super) struct Never {
     pub(super) one: &'static [&'static str],
     pub(super) with: &'static [&'static str],
     pub(super) why: &'static str,
+    /// What to write instead.
+    pub(super) instead: &'static str,
 }
 
 /// Options that belong together.

@@ -1,15 +1,16 @@
 //! Refusals of options, and of their values, that the row does not hold, in sentences that can be acted on (D11).
 
 use super::{
-    DenialKind, Program,
+    DenialKind, Program, Verb,
     hint::{Refusal, Suggestion, tick},
-    matcher::{Given, is_long},
+    matcher::{Given, Matched, is_long},
     place::AsWritten,
     refused::{self, Instead, Refused},
     rule::{Opt, Rule, Stands, Takes, Value},
     value::Wrong,
     words,
 };
+use crate::ports::GitHome;
 use alloc::{format, string::String, vec, vec::Vec};
 
 /// Refuses a long option that the row does not hold.
@@ -171,6 +172,17 @@ pub(super) fn owls_own(rule: &Rule, given: &Given, word: &str, at: usize) -> Ref
         }
     };
     refusal.suggest(vec![Suggestion::replaced("leave it out", at, 1, Vec::new())])
+}
+
+/// Refuses what would be told wrongly in a linked worktree: git finds the main one's path by the common directory.
+pub(super) fn in_worktree(matched: &Matched, home: &GitHome) -> Result<(), Refusal> {
+    let gives = |name: &str| matched.options.iter().filter(|given| given.opt.names.contains(&name)).count();
+    let names_paths = matched.rule.verb == Some(Verb::Branch) && gives("--verbose") > 1 && gives("--format") == 0;
+    if !home.is_linked() || !names_paths {
+        return Ok(());
+    }
+    let message = "`-vv` would tell a wrong path of the main worktree here, in a linked one".into();
+    Err(Refusal::about(DenialKind::Option, "-vv", message).say("`git branch -v`; `git status -sb` tells the upstream"))
 }
 
 /// Refuses a list in braces where a pattern for names stands: write the option once for each.

@@ -84,6 +84,18 @@ pub struct GitHome {
     pub owned_common_dir: AbsPath,
     /// The objects directories of registered Projects that this one borrows from, as they were when that was seen.
     pub lenders: Vec<Pin>,
+    /// What git may read though it looks like git data: tracked directories at the root that look like a repository, and
+    /// configurations of submodules that keep no secret.
+    pub readable: Vec<Pin>,
+    /// What this worktree's own configuration sets beside the common one, keys and values: whether it is sparse, say.
+    pub settings: Vec<(String, String)>,
+}
+
+impl GitHome {
+    /// Says whether the work tree is a linked one of its repository, as `git worktree add` makes them.
+    pub fn is_linked(&self) -> bool {
+        self.git_dir != self.real_common_dir
+    }
 }
 
 /// Why a path cannot be registered.

@@ -223,6 +223,8 @@ impl World {
                 real_common_dir: path("/home/u/shop/.git"),
                 owned_common_dir: path(&known.owned_common_dir.lock().unwrap()),
                 lenders: Vec::new(),
+                readable: Vec::new(),
+                settings: Vec::new(),
             })
         });
         repositories

@@ -132,3 +132,32 @@ fn a_bare_repository_and_a_work_tree_elsewhere_are_noticed() {
     let config = composed(&["core.bare\nTrue", "core.worktree\n../../sub"]).unwrap();
     assert_eq!((config.is_bare, config.work_tree.as_deref()), (true, Some(b"../../sub".as_slice())));
 }
+
+#[test]
+fn what_a_worktree_sets_for_itself_wins_and_says_nothing_of_the_format() {
+    let common = composed(&["core.bare\ntrue", "core.worktree\n../a", "extensions.worktreeconfig"]).unwrap();
+    assert!(
+        common.has_one_per_worktree && !composed(&["extensions.worktreeconfig\nfalse"]).unwrap().has_one_per_worktree
+    );
+    let entries = [
+        "core.repositoryformatversion\n1",
+        "core.bare\nfalse",
+        "core.worktree\n../b",
+        "core.sparsecheckout\ntrue",
+        "core.filemode\nfalse",
+        "core.fsmonitor\n/bin/evil",
+        "extensions.objectformat\nsha256",
+        "sparse.expectfilesoutsideofpatterns\ntrue",
+        "remote.origin.fetch\nx",
+    ];
+    let listed: Vec<u8> = entries.iter().flat_map(|entry| [entry.as_bytes(), b"\0"].concat()).collect();
+    let own = compose_of_worktree(&listed).unwrap();
+    let settings: Vec<_> = own.settings.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+    let expected =
+        [("core.filemode", "false"), ("core.sparsecheckout", "true"), ("sparse.expectfilesoutsideofpatterns", "true")];
+    assert_eq!(settings, expected);
+    let both = common.clone().in_worktree(own);
+    assert_eq!((both.is_bare, both.work_tree.as_deref()), (false, Some(b"../b".as_slice())));
+    assert_eq!(common.clone().in_worktree(OfWorktree::default()), common);
+    assert!(compose_of_worktree(b"core.filemode\nperhaps\0").is_err());
+}

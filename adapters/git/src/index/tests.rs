@@ -15,7 +15,7 @@ fn staged(version: &str) -> TempRepo {
 }
 
 fn judged(repo: &TempRepo, hash: Hash) -> Result<(), String> {
-    Indexes::default().refuse_paths(&pins(repo.root()), hash).map_err(|error| error.to_string())
+    Indexes::default().look(&pins(repo.root()), hash).map(drop).map_err(|error| error.to_string())
 }
 
 fn pins(root: &Path) -> Pins {
@@ -119,8 +119,8 @@ fn a_longer_hash_is_known() {
     git.run(["init", "--quiet", "--object-format=sha256"]);
     fs::write(root.join("README.md"), "x").unwrap();
     git.run(["add", "--all"]);
-    assert!(Indexes::default().refuse_paths(&pins(&root), Hash::Sha256).is_ok());
-    assert!(Indexes::default().refuse_paths(&pins(&root), Hash::Sha1).is_err());
+    assert!(Indexes::default().look(&pins(&root), Hash::Sha256).is_ok());
+    assert!(Indexes::default().look(&pins(&root), Hash::Sha1).is_err());
 }
 
 #[test]
@@ -128,16 +128,16 @@ fn an_index_is_read_again_when_it_changed() {
     let repo = staged("2");
     let indexes = Indexes::default();
     let pins = pins(repo.root());
-    assert!(indexes.refuse_paths(&pins, Hash::Sha1).is_ok());
-    assert!(indexes.refuse_paths(&pins, Hash::Sha1).is_ok());
+    assert!(indexes.look(&pins, Hash::Sha1).is_ok());
+    assert!(indexes.look(&pins, Hash::Sha1).is_ok());
     let file = repo.root().join(".git/index");
     let times = fs::metadata(&file).unwrap();
     forge(&repo, b"xx/secret.txt", b"../secret.txt");
     // Through a mapping it is written without another size or time.
     let times = fs::FileTimes::new().set_modified(times.modified().unwrap()).set_accessed(times.accessed().unwrap());
     fs::File::options().write(true).open(&file).unwrap().set_times(times).unwrap();
-    assert!(indexes.refuse_paths(&pins, Hash::Sha1).is_err());
-    assert!(indexes.refuse_paths(&pins, Hash::Sha1).is_err(), "and is refused again unread");
+    assert!(indexes.look(&pins, Hash::Sha1).is_err());
+    assert!(indexes.look(&pins, Hash::Sha1).is_err(), "and is refused again unread");
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn a_directory_that_became_a_link_or_git_data_is_refused_whenever_it_did() {
     repo.write("a/b/c.md", "deep");
     repo.git(["add", "--all"]);
     let (indexes, pins) = (Indexes::default(), pins(repo.root()));
-    let judged = || indexes.refuse_paths(&pins, Hash::Sha1).map_err(|error| error.to_string());
+    let judged = || indexes.look(&pins, Hash::Sha1).map(drop).map_err(|error| error.to_string());
     assert_eq!(judged(), Ok(()));
     for directory in ["xx", "a", "a/b"] {
         let path = repo.root().join(directory);
@@ -231,7 +231,7 @@ fn a_directory_that_became_a_link_or_git_data_is_refused_whenever_it_did() {
     fs::rename(repo.root().join(".git"), repo.root().join("xx/data")).unwrap();
     let moved = Pins { git_dir: pin(&repo.root().join("xx")).unwrap(), ..pins.clone() };
     fs::rename(repo.root().join("xx/data/index"), repo.root().join("xx/index")).unwrap();
-    let refused = Indexes::default().refuse_paths(&moved, Hash::Sha1).unwrap_err().to_string();
+    let refused = Indexes::default().look(&moved, Hash::Sha1).unwrap_err().to_string();
     assert!(refused.contains("below `xx`, which is git's own data"), "{refused}");
 }
 

@@ -40,6 +40,8 @@ fn a_link_that_git_would_follow_is_refused() {
         "reftable",
         "reftable/x.ref",
         "worktrees/other/refs/bisect/bad",
+        "info/sparse-checkout",
+        "worktrees/other/info/sparse-checkout",
     ] {
         let git_dir = git_dir();
         fs::create_dir_all(git_dir.path().join(name).parent().unwrap()).unwrap();

@@ -26,7 +26,8 @@ impl Pair {
     fn update(&mut self) -> Wanted {
         let wanted = self.owned.bring_up_to_date(&self.common, &Borrowed::AsBefore).unwrap();
         if let Wanted::Config(stamp) = &wanted {
-            self.owned.set_config(*stamp, "[core]\n").unwrap();
+            let config = Config { text: "[core]\n".into(), ..Config::default() };
+            self.owned.set_config(*stamp, &config).unwrap();
         }
         wanted
     }
@@ -51,12 +52,13 @@ fn pin(path: &str) -> Pin {
 fn it_holds_a_configuration_of_its_own_and_links_and_nothing_else() {
     let mut pair = Pair::new();
     assert!(matches!(pair.update(), Wanted::Config(Some(_))));
-    let all = ["config", "info", "logs", "objects", "packed-refs", "refs", "reftable", "shallow", "worktrees"];
+    let all = ["HEAD", "config", "info", "logs", "objects", "packed-refs", "refs", "reftable", "shallow", "worktrees"];
     assert_eq!(pair.names(""), all);
     assert_eq!(pair.names("info"), ["exclude"]);
     assert_eq!(pair.names("objects/info"), ["commit-graph", "commit-graphs"]);
     assert_eq!(pair.names("objects").len(), 258);
-    for name in ["refs", "packed-refs", "logs", "objects/ab", "objects/00", "objects/pack", "objects/info/commit-graph"]
+    for name in
+        ["HEAD", "refs", "packed-refs", "logs", "objects/ab", "objects/00", "objects/pack", "objects/info/commit-graph"]
     {
         assert_eq!(fs::read_link(pair.owned.path.join(name)).unwrap(), pair.common.join(name));
     }

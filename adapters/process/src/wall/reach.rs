@@ -46,6 +46,9 @@ const NAMES: [&str; 3] = ["/etc/passwd", "/etc/group", "/etc/nsswitch.conf"];
 /// What git is not given of a git directory: the configuration with its credential, what it would run or follow.
 const WITHHELD: [&[u8]; 5] = [b"config", b"config.worktree", b"hooks", b"info", b"commondir"];
 
+/// What it is given of `info`: which files a sparse checkout holds.
+const PATTERNS: &str = "sparse-checkout";
+
 /// Directories below each other that are gone through one by one. Each takes some of a thread's stack.
 const DEEPEST: usize = 192;
 
@@ -154,9 +157,11 @@ fn allow_git(set: &mut Ruleset, root: &OwnedFd, home: &GitHome, pins: Option<&Pi
     };
     let hidden: Vec<Vec<u8>> =
         [&home.git_dir, &home.real_common_dir, &home.owned_common_dir].into_iter().filter_map(inside).collect();
+    let readable: BTreeSet<_> = home.readable.iter().map(|pin| (pin.device, pin.inode)).collect();
     set.allow(root, Right::List)?;
     each_entry(root, |name, entry, is| {
-        if is_dot_git(name) || git.contains(&identity(is)) || is_repository(entry, is) {
+        let is_other = || is_repository(entry, is) && !readable.contains(&identity(is));
+        if is_dot_git(name) || git.contains(&identity(is)) || is_other() {
             return Ok(());
         }
         let below: Vec<&[u8]> = hidden.iter().filter_map(|path| below(path, name)).collect();
@@ -165,24 +170,39 @@ fn allow_git(set: &mut Ruleset, root: &OwnedFd, home: &GitHome, pins: Option<&Pi
     // In a repository's main work tree both are the same.
     let linked = (identity(&fstat(&git_dir)?) != identity(&fstat(&common_dir)?)).then_some(&common_dir);
     let directories = [Some(&git_dir), linked].into_iter().flatten();
-    directories.into_iter().try_for_each(|directory| allow_git_data(set, directory, &WITHHELD, NESTED))?;
+    directories.into_iter().try_for_each(|directory| {
+        let data = Data { withheld: &WITHHELD, readable: &readable };
+        allow_git_data(set, directory, data, NESTED)
+    })?;
     set.allow(&owned, Right::Read)?;
     home.lenders.iter().try_for_each(|lender| set.allow(pinned(&lender.path, Some(lender))?, Right::Read))
 }
 
+/// What git is not given of a git directory, and what it is nevertheless, by device and inode.
+#[derive(Clone, Copy)]
+struct Data<'d> {
+    withheld: &'d [&'d [u8]],
+    readable: &'d BTreeSet<(u64, u64)>,
+}
+
 /// Allows a git directory but what is withheld of it, and likewise those of its linked worktrees and its submodules, whose
 /// checked out commits git tells.
-fn allow_git_data(set: &mut Ruleset, directory: &OwnedFd, withheld: &[&[u8]], deeper: usize) -> io::Result<()> {
+fn allow_git_data(set: &mut Ruleset, directory: &OwnedFd, data: Data<'_>, deeper: usize) -> io::Result<()> {
     set.allow(directory, Right::List)?;
     each_entry(directory, |name, entry, is| {
         let is_one_of = |names: &[&[u8]]| names.iter().any(|one| name.eq_ignore_ascii_case(one));
         if is_one_of(&[b"modules"]) && kind(is) == SFlag::S_IFDIR {
-            allow_others(set, entry, &WITHHELD, deeper)
+            allow_others(set, entry, Data { withheld: &WITHHELD, ..data }, deeper)
         } else if is_one_of(&[b"worktrees"]) && kind(is) == SFlag::S_IFDIR {
             // A worktree's own file says that it is one, and git will have read it.
             let withheld: Vec<&[u8]> = WITHHELD.into_iter().filter(|name| *name != b"commondir").collect();
-            allow_others(set, entry, &withheld, deeper)
-        } else if is_one_of(withheld) {
+            allow_others(set, entry, Data { withheld: &withheld, ..data }, deeper)
+        } else if is_one_of(&[b"info"]) && kind(is) == SFlag::S_IFDIR {
+            match openat(entry.as_fd(), PATTERNS, LOOK | OFlag::O_NOFOLLOW, Mode::empty()) {
+                Ok(patterns) => allow_kind(set, &patterns, &fstat(&patterns)?),
+                Err(_) => Ok(()),
+            }
+        } else if is_one_of(data.withheld) && !data.readable.contains(&identity(is)) {
             Ok(())
         } else {
             allow_kind(set, entry, is)
@@ -191,14 +211,14 @@ fn allow_git_data(set: &mut Ruleset, directory: &OwnedFd, withheld: &[&[u8]], de
 }
 
 /// Allows the git directories below one that holds them. A submodule's name may have components.
-fn allow_others(set: &mut Ruleset, directory: &OwnedFd, withheld: &[&[u8]], deeper: usize) -> io::Result<()> {
+fn allow_others(set: &mut Ruleset, directory: &OwnedFd, data: Data<'_>, deeper: usize) -> io::Result<()> {
     let Some(deeper) = deeper.checked_sub(1) else { return Ok(()) };
     set.allow(directory, Right::List)?;
     each_entry(directory, |_, entry, is| {
         let has_head = || fstatat(entry.as_fd(), "HEAD", AtFlags::AT_SYMLINK_NOFOLLOW).is_ok();
         match kind(is) {
-            SFlag::S_IFDIR if has_head() => allow_git_data(set, entry, withheld, deeper),
-            SFlag::S_IFDIR => allow_others(set, entry, withheld, deeper),
+            SFlag::S_IFDIR if has_head() => allow_git_data(set, entry, data, deeper),
+            SFlag::S_IFDIR => allow_others(set, entry, data, deeper),
             _ => Ok(()),
         }
     })

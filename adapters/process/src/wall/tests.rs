@@ -414,6 +414,8 @@ async fn a_rule_is_made_only_for_the_directory_that_was_registered() {
         real_common_dir: path(".git"),
         owned_common_dir: path("src"),
         lenders: Vec::new(),
+        readable: Vec::new(),
+        settings: Vec::new(),
     };
     let pin = |name: &str| {
         let is = fs::metadata(ground.at(name)).unwrap();

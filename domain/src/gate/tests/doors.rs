@@ -172,6 +172,44 @@ fn the_environment_is_fixed_and_sorted() {
 }
 
 #[test]
+fn what_a_worktree_sets_for_itself_stands_behind_owls_own_settings() {
+    let settings = [("core.sparsecheckout", "true"), ("core.filemode", "false"), ("core.eol", "lf")];
+    let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let (alone, home) = (git_environment(&git_home()), GitHome { settings: settings.to_vec(), ..git_home() });
+    let env = git_environment(&home);
+    assert!(env.is_sorted());
+    let added: Vec<_> = env.iter().filter(|variable| !alone.contains(variable)).collect();
+    let added: Vec<_> = added.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let expected = [
+        ("GIT_CONFIG_COUNT", "11"),
+        ("GIT_CONFIG_KEY_10", "core.eol"),
+        ("GIT_CONFIG_KEY_8", "core.sparsecheckout"),
+        ("GIT_CONFIG_KEY_9", "core.filemode"),
+        ("GIT_CONFIG_VALUE_10", "lf"),
+        ("GIT_CONFIG_VALUE_8", "true"),
+        ("GIT_CONFIG_VALUE_9", "false"),
+    ];
+    assert_eq!(added, expected);
+}
+
+#[test]
+fn in_a_linked_worktree_nothing_tells_where_the_main_one_is() {
+    let said = |line: &str, real_common_dir: &str| {
+        let home = GitHome { real_common_dir: AbsPath::new(real_common_dir).unwrap(), ..git_home() };
+        let facts = Facts { git: Some(home), ..facts_for(line) };
+        proposed(line, &facts).map(|shown| shown.argv.join(" ")).map_err(|denial| (denial.kind, denial.argument))
+    };
+    let main = git_home().git_dir.to_string();
+    for line in ["git branch -vv", "git branch -avv", "git branch -v --verbose"] {
+        assert!(said(line, &main).is_ok(), "{line}");
+        assert_eq!(said(line, "/elsewhere/.git").unwrap_err(), (DenialKind::Option, Some("-vv".into())), "{line}");
+    }
+    for line in ["git branch -v", "git branch -a", "git branch -vv --format='%(refname)'", "git log -2"] {
+        assert!(said(line, "/elsewhere/.git").is_ok(), "{line}");
+    }
+}
+
+#[test]
 fn the_table_is_printed_as_it_was_reviewed() {
     expect_file!["../../../../schemas/gate-policy.txt"].assert_eq(&render());
     assert!(render().lines().all(|line| line.chars().count() <= 120));

@@ -98,6 +98,7 @@ const LINES: &[&str] = &[
     "git ls-files",
     "git STATUS",
     "git stash list",
+    "git log -g --all",
     "git log --output=x",
     "grep -R TODO .",
     "grep -Rn TODO .",

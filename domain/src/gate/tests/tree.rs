@@ -252,6 +252,8 @@ pub(crate) fn git_home() -> GitHome {
         real_common_dir: path("/home/u/shop/.git"),
         owned_common_dir: path("/home/u/.local/state/coding-owl/git/shop"),
         lenders: Vec::new(),
+        readable: Vec::new(),
+        settings: Vec::new(),
     }
 }
 

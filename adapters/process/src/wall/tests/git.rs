@@ -45,6 +45,8 @@ impl Repository {
             real_common_dir: path(&ground.at(".git")),
             owned_common_dir: path(&owned),
             lenders: Vec::new(),
+            readable: Vec::new(),
+            settings: Vec::new(),
         };
         Self { ground, home }
     }
@@ -176,6 +178,42 @@ async fn a_repository_inside_the_work_tree_is_not_read() {
     assert!(!ran.stdout.head.contains("SECRET"), "{ran:?}");
     let open = bench.open().run(&repository.ground.root, repository.git(&words)).await;
     assert!(open.stdout.head.contains("SECRET"), "{open:?}");
+}
+
+#[tokio::test]
+async fn what_is_named_as_readable_is_read_by_its_inode_and_nothing_beside_it() {
+    let Some(bench) = Bench::walled("what_is_named_as_readable").await else { return };
+    let mut repository = Repository::new(&bench).await;
+    for directory in ["store/refs", "store/objects", ".git/modules/y"] {
+        fs::create_dir_all(repository.ground.at(directory)).unwrap();
+    }
+    for file in ["store/HEAD", "store/config", ".git/modules/x/HEAD", ".git/modules/y/HEAD", ".git/modules/y/config"] {
+        fs::write(repository.ground.at(file), "SECRET\n").unwrap();
+    }
+    let pin = |name: &str| {
+        let (path, there) = (repository.ground.at(name), fs::symlink_metadata(repository.ground.at(name)).unwrap());
+        Pin { path: AbsPath::new(path.to_str().unwrap()).unwrap(), device: there.dev(), inode: there.ino() }
+    };
+    repository.home.readable = vec![pin("store"), pin(".git/modules/x/config")];
+    for (file, is_read) in [
+        ("store/config", true),
+        (".git/modules/x/config", true),
+        (".git/modules/y/config", false),
+        (".git/config", false),
+    ] {
+        let words = ["diff", "--no-index", "a.md", file];
+        let ran = bench.run(&repository.ground.root, repository.git(&words)).await;
+        assert_eq!(ran.stdout.head.contains("SECRET"), is_read, "{file}: {ran:?}");
+    }
+    // Another one in its place.
+    fs::rename(repository.ground.at("store"), repository.ground.at("src/store")).unwrap();
+    for directory in ["store/refs", "store/objects"] {
+        fs::create_dir_all(repository.ground.at(directory)).unwrap();
+    }
+    fs::write(repository.ground.at("store/HEAD"), "SECRET\n").unwrap();
+    let words = ["diff", "--no-index", "a.md", "store/HEAD"];
+    let ran = bench.run(&repository.ground.root, repository.git(&words)).await;
+    assert!(!ran.stdout.head.contains("SECRET"), "{ran:?}");
 }
 
 impl Ground {
