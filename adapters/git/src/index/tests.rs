@@ -268,3 +268,22 @@ fn an_index_that_names_more_than_any_work_tree_holds_is_refused_soon() {
     }
     assert_eq!(Index { content: &content, hash: Hash::Sha1 }.judge(), Err(Fault::TooMuch));
 }
+
+#[test]
+fn a_repository_at_the_root_is_readable_when_the_index_or_its_base_names_files_of_it() {
+    let repo = TempRepo::with_commit();
+    for name in ["one.git", "two.git", "untracked.git", "deep/three.git"] {
+        for file in ["HEAD", "objects/x", "refs/x"] {
+            repo.write(&format!("{name}/{file}"), "x");
+        }
+    }
+    repo.write("four.git/HEAD", "x");
+    repo.git(["add", "one.git", "deep", "four.git"]);
+    repo.git(["update-index", "--split-index"]);
+    repo.git(["add", "two.git"]);
+    let readable = Indexes::default().look(&pins(repo.root()), Hash::Sha1).unwrap();
+    let mut names: Vec<_> = readable.iter().map(|pin| pin.path.as_str().rsplit_once('/').unwrap().1).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["one.git", "two.git"]);
+    assert!(readable.contains(&pin(&repo.root().join("one.git")).unwrap()));
+}

@@ -69,7 +69,7 @@ async fn git_prints_the_same_as_without_owl() {
     // Its files are more than Owl takes of its own calls.
     let asked: Vec<_> = ASKED.iter().copied().filter(|words| !matches!(*words, "log -p -n 3" | "show HEAD")).collect();
     same_as_plain_git(&fixtures.dir("special"), &asked).await;
-    // What is known to differ: a branch that another worktree has is not marked, a dirty submodule not reported.
+    // What is known to differ: the main worktree's path, which the gate has nobody ask for, and a dirty submodule.
     let asked: Vec<_> = ASKED.iter().copied().filter(|words| !words.starts_with("branch --list")).collect();
     same_as_plain_git(&fixtures.dir("worktree"), &asked).await;
     same_as_plain_git(&fixtures.dir("nested"), &asked).await;

@@ -191,6 +191,14 @@ async fn a_submodule_is_believed_by_its_core_worktree() {
     assert_eq!(pins.git_dir, pins.common_dir);
     Git::at(&sub).run(["config", "core.worktree", "/"]);
     assert!(not_git(&sub).await.contains("does not lead back"));
+    Git::at(&sub).run(["config", "core.worktree", sub.to_str().unwrap()]);
+    // git moves it into the worktree's own configuration.
+    Git::at(&sub).run(["sparse-checkout", "set", "--no-cone", "/README.md"]);
+    let own = repo.root().join(".git/modules/sub/config.worktree");
+    assert!(fs::read_to_string(&own).unwrap().contains("worktree"));
+    inspect(&sub).await.unwrap();
+    fs::write(&own, "[core]\n\tworktree = /\n").unwrap();
+    assert!(not_git(&sub).await.contains("does not lead back"));
 }
 
 #[tokio::test]
