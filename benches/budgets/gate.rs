@@ -85,6 +85,7 @@ async fn judged(line: &str, workdir: &Workdir) -> Duration {
             git_dir: at.clone(),
             work_tree: at.clone(),
             real_common_dir: at.clone(),
+            index: at.clone(),
             owned_common_dir: at,
             lenders: Vec::new(),
             readable: Vec::new(),

@@ -89,6 +89,7 @@ fn facts(line: &str) -> Facts {
             work_tree: path("/home/u/shop"),
             real_common_dir: path("/home/u/shop/.git"),
             owned_common_dir: path("/home/u/.local/state/coding-owl/git/shop"),
+            index: path("/home/u/.local/state/coding-owl/git/shop/indexes/index"),
             lenders: Vec::new(),
             readable: Vec::new(),
             settings: Vec::new(),

@@ -71,6 +71,7 @@ fn facts(checked: &Checked, places: u8) -> Facts {
         work_tree: path("/p"),
         real_common_dir: path("/p/.git"),
         owned_common_dir: path("/s"),
+        index: path("/s/indexes/index"),
         lenders: Vec::new(),
         readable: Vec::new(),
         settings: Vec::new(),

@@ -5,10 +5,12 @@ use crate::{
     lines::{daemon, differs_from_plain, fault, has_the_wall, run, verdicts},
     support::worktree,
 };
-use owl_testkit::repo::{CANARY, Git, TempRepo, plain};
+use owl_testkit::repo::{CANARY, Git, Snapshot, TempRepo, plain};
 use std::{
     fs,
     os::unix::fs::{PermissionsExt as _, symlink},
+    path::PathBuf,
+    time::UNIX_EPOCH,
 };
 
 #[tokio::test]
@@ -121,6 +123,60 @@ async fn a_linked_worktree_knows_what_the_main_one_has_checked_out() {
     for (root, kind) in [(repo.root(), None), (linked.as_path(), Some("option"))] {
         assert_eq!(verdicts(&mut client, root, &["git branch -vv"]).await[0].1.as_deref(), kind);
         assert_eq!(verdicts(&mut client, root, &["git log --all -g"]).await[0].1.as_deref(), Some("option"));
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_was_only_touched_is_not_told_and_the_index_stays() {
+    let repo = TempRepo::with_commit();
+    for path in ["a.txt", "b.txt", "image.bin"] {
+        repo.commit_file(path, "one\0two\n");
+    }
+    let linked = worktree(&repo, "linked");
+    for root in [repo.root(), &linked] {
+        for path in ["a.txt", "README.md", "image.bin"] {
+            fs::File::options().write(true).open(root.join(path)).unwrap().set_modified(UNIX_EPOCH).unwrap();
+        }
+        fs::write(root.join("b.txt"), "another\n").unwrap();
+    }
+    let lines = [
+        "git diff --name-only",
+        "git diff --name-status HEAD",
+        "git diff --raw",
+        "git diff --stat",
+        "git diff --numstat -- a.txt",
+        "git diff --exit-code -- a.txt README.md",
+        "git diff",
+        "git status -s",
+    ];
+    for yaml in ["", "sandbox: \"off\"\n"] {
+        let owl = daemon(yaml, &[], &[repo.root()]).await;
+        for root in [repo.root(), &linked] {
+            let before = Snapshot::of(&repo.root().join(".git"));
+            for (line, item) in run(&owl.daemon, root, &lines).await {
+                assert_eq!((fault(&item), differs_from_plain(&item)), (None, None), "{line}");
+                assert!(!item["result"]["stdout"]["head"].as_str().unwrap().contains("a.txt"), "{line}");
+            }
+            assert_eq!(Snapshot::of(&repo.root().join(".git")).changed_since(&before), Vec::<PathBuf>::new());
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_git_reads_of_its_info_is_read() {
+    let repo = TempRepo::with_commit();
+    for n in 0..3 {
+        repo.commit_file("a.bin", format!("{n}\0\n"));
+    }
+    repo.write("ignored.log", "x");
+    repo.write("a.bin", "x\n");
+    repo.write(".git/info/attributes", "*.bin diff\n");
+    repo.write(".git/info/exclude", "*.log\n");
+    repo.write(".git/info/grafts", format!("{}\n", repo.git(["rev-parse", "HEAD~1"])));
+    let owl = daemon("", &[], &[repo.root()]).await;
+    let lines = ["git status -s", "git diff", "git log --oneline", "git show"];
+    for (line, item) in run(&owl.daemon, repo.root(), &lines).await {
+        assert_eq!((fault(&item), differs_from_plain(&item)), (None, None), "{line}");
     }
 }
 

@@ -3,12 +3,15 @@
 //! and looks before each run where they lead: git itself follows a directory that has become a link.
 //! Only paths are looked at; what else is wrong with an index, git says.
 
+mod copies;
+
 use crate::{
     layout::is_repository,
     pins::{Identity, pin_of},
-    read::read_small,
+    read::read_small_as_of,
     submodules,
 };
+use copies::Copies;
 use owl_domain::{
     git_names::spells_dot_git,
     project::{Pin, Pins},
@@ -31,7 +34,7 @@ const MOST_NAME_BYTES: usize = 4096;
 /// Where names share their beginnings a small file may hold far more of them than its size.
 const MOST_NAMES_BYTES: usize = 128 * 1024 * 1024;
 /// How many files are known at a time, and how much of one.
-const MOST_KNOWN: usize = 64;
+const KNOWN_FILES: usize = 64;
 const KEPT_BYTES: usize = 1024 * 1024;
 /// What a path takes beside its text.
 const PATH_BYTES: usize = 48;
@@ -66,8 +69,14 @@ impl Hash {
 /// The index files that were read.
 #[derive(Debug, Default)]
 pub(crate) struct Indexes {
-    known: Mutex<HashMap<PathBuf, Known>>,
+    read: Mutex<Read>,
     key: RandomState,
+}
+
+#[derive(Debug, Default)]
+struct Read {
+    known: HashMap<PathBuf, Known>,
+    copies: Copies,
 }
 
 /// One of them: what was in it, by a hash whose key is this process's own, and what was found. Not by its stamp: what is
@@ -93,28 +102,32 @@ struct Names {
 
 impl Indexes {
     /// Refuses an index that names what lies outside of the work tree or in `.git`, by itself or through what stands in
-    /// the work tree now. What is the same as before is not judged again. Returns what it names that git may read though
-    /// it looks like git data.
-    pub(crate) fn look(&self, pins: &Pins, hash: Hash) -> io::Result<Vec<Pin>> {
+    /// the work tree now. What is the same as before is not judged again. Copies it for git, and returns what it names
+    /// that git may read though it looks like git data.
+    pub(crate) fn look(&self, pins: &Pins, hash: Hash, copy: &Path) -> io::Result<Vec<Pin>> {
         let git_dir = Path::new(pins.git_dir.path.as_str());
         let mut readable = Vec::new();
-        let mut named = Some("index".to_owned());
-        // The index, and the one that it may be based on.
-        for _ in 0..2 {
-            let Some(file) = named.take() else { break };
-            let Some(names) = self.read(&git_dir.join(file), hash)? else { break };
+        let Some(names) = self.read(&git_dir.join("index"), hash, Some(copy))? else { return Ok(readable) };
+        names.look(pins, &mut readable)?;
+        if let Some(base) = &names.base
+            && let Some(names) = self.read(&git_dir.join(format!("sharedindex.{base}")), hash, None)?
+        {
             names.look(pins, &mut readable)?;
-            named = names.base.as_ref().map(|base| format!("sharedindex.{base}"));
         }
         Ok(readable)
     }
 
     /// Reads one file; none when there is none. One at a time: it is kept whole while it is read.
-    fn read(&self, file: &Path, hash: Hash) -> io::Result<Option<Arc<Names>>> {
+    fn read(&self, file: &Path, hash: Hash, copy: Option<&Path>) -> io::Result<Option<Arc<Names>>> {
         let named = |reason: String| io::Error::other(format!("`{}` {reason}", file.display()));
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let content = read_small(file, MOST_BYTES).map_err(|error| named(format!("cannot be read: {error}")))?;
-        let Some(content) = content else { return Ok(None) };
+        let not_copied = |error: io::Error| named(format!("cannot be copied: {error}"));
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let Read { known, copies } = &mut *read;
+        let content = read_small_as_of(file, MOST_BYTES).map_err(|error| named(format!("cannot be read: {error}")))?;
+        let Some((content, modified)) = content else {
+            copy.map_or(Ok(()), |copy| copies.remove(copy)).map_err(not_copied)?;
+            return Ok(None);
+        };
         let hashed = self.key.hash_one(&content);
         let found = match known.get(file) {
             Some(known) if known.content == hashed => known.found.clone(),
@@ -123,7 +136,7 @@ impl Indexes {
                 known.remove(file);
                 // Only what is small is kept: a work tree may have any number of index files.
                 if found.as_ref().map_or(true, |names| names.bytes <= KEPT_BYTES) {
-                    if known.len() == MOST_KNOWN {
+                    if known.len() == KNOWN_FILES {
                         known.clear();
                     }
                     known.insert(file.into(), Known { content: hashed, found: found.clone() });
@@ -131,8 +144,12 @@ impl Indexes {
                 found
             }
         };
-        drop(known);
-        found.map(Some).map_err(|fault| named(fault.to_string()))
+        let names = found.map_err(|fault| named(fault.to_string()))?;
+        if let Some(copy) = copy {
+            copies.put(copy, &content, hashed, modified).map_err(not_copied)?;
+        }
+        drop(read);
+        Ok(Some(names))
     }
 }
 

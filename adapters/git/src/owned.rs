@@ -19,12 +19,18 @@ use std::{
 };
 
 /// What is a link to the entry of that name in the real directory, there or not.
-const LINKED: [&str; 6] = ["refs", "packed-refs", "logs", "shallow", "worktrees", "reftable"];
+const LINKED: [&str; 6] = ["refs", "packed-refs", "logs", "shallow", WORKTREES, "reftable"];
 const HEAD: &str = "HEAD";
 /// The same of the real `objects/info`.
 const LINKED_INFO: [&str; 2] = ["commit-graph", "commit-graphs"];
-/// Patterns by the hundred; more is no exclude file.
-const EXCLUDE_BYTES: u64 = 1024 * 1024;
+/// What is a copy of the file of that name in the real `info`: none of them starts anything that a `.gitattributes` of
+/// the work tree could not.
+const COPIED: [&str; 3] = ["exclude", "attributes", "grafts"];
+/// Lines by the thousand; more is none of them.
+const COPIED_BYTES: u64 = 1024 * 1024;
+/// Where the copies of the index are, laid out as the real directory is: its own, then those of the linked worktrees.
+const INDEXES: &str = "indexes";
+const WORKTREES: &str = "worktrees";
 /// Worktrees whose own configurations are kept at a time.
 const MOST_WORKTREES: usize = 256;
 /// Where the new one is written before it takes its place. One writer at a time holds the directory.
@@ -54,7 +60,7 @@ struct MadeOf {
     /// Owl's own directories, so that it shows when somebody tidied up in them.
     own: [Option<Stamp>; 3],
     config: Option<Option<Stamp>>,
-    exclude: Option<Stamp>,
+    info: [Option<Stamp>; COPIED.len()],
     objects: links::Objects,
 }
 
@@ -102,11 +108,12 @@ impl Owned {
             Some(_) | None => self.make(common)?,
         };
         made_of.objects.refuse_links(&common.join("objects"))?;
-        let exclude = common.join("info/exclude");
-        let stamp = Stamp::of(&exclude)?;
-        if made_of.exclude != stamp {
-            self.copy_exclude(&exclude)?;
-            made_of.exclude = stamp;
+        for (name, known) in COPIED.iter().zip(&mut made_of.info) {
+            let stamp = Stamp::of(&common.join("info").join(name))?;
+            if *known != stamp {
+                self.copy_info(common, name)?;
+                *known = stamp;
+            }
         }
         if let Borrowed::From(lenders) = borrowed {
             self.write_alternates(lenders)?;
@@ -154,7 +161,7 @@ impl Owned {
 
     /// Makes what is missing, sets right what is wrong, and removes what does not belong there.
     fn make(&self, common: &Path) -> io::Result<MadeOf> {
-        for directory in ["info", "objects/info"] {
+        for directory in ["info", "objects/info", INDEXES] {
             let path = self.path.join(directory);
             for above in path.ancestors().take_while(|above| above.starts_with(&self.path)) {
                 remove_unless(above, |there| there.is_dir())?;
@@ -174,17 +181,22 @@ impl Owned {
         for name in &places {
             self.link(&format!("objects/{name}"), &common.join("objects").join(name))?;
         }
-        self.keep_only("", |name| LINKED.contains(&name) || [HEAD, "config", "info", "objects"].contains(&name))?;
-        self.keep_only("info", |name| name == "exclude")?;
+        self.keep_only("", |name| {
+            LINKED.contains(&name) || [HEAD, "config", "info", "objects", INDEXES].contains(&name)
+        })?;
+        self.keep_only("info", |name| COPIED.contains(&name))?;
         self.keep_only("objects", |name| name == "info" || places.contains(name))?;
         self.keep_only("objects/info", |name| LINKED_INFO.contains(&name) || name == "alternates")?;
-        remove_unless(&self.path.join("info/exclude"), |there| there.is_file())?;
+        for name in COPIED {
+            remove_unless(&self.path.join("info").join(name), |there| there.is_file())?;
+        }
+        self.forget_worktrees(common)?;
         Ok(MadeOf {
             common: (common.into(), Identity::at(common)?),
             own: self.own()?,
             config: None,
             // Not the stamp of anything that exists: whatever there is is copied.
-            exclude: Stamp::of(&self.path)?,
+            info: [Stamp::of(&self.path)?; COPIED.len()],
             objects: links::Objects::default(),
         })
     }
@@ -213,15 +225,39 @@ impl Owned {
         Ok(())
     }
 
-    /// Copies the local patterns. A link there is not followed: what it leads to would be told by what it matches.
-    fn copy_exclude(&self, real: &Path) -> io::Result<()> {
-        let info = real.parent().unwrap_or(real);
+    /// Copies a file of `info`. A link there is not followed: what it leads to would be told by what it matches.
+    fn copy_info(&self, common: &Path, name: &str) -> io::Result<()> {
+        let (info, copy) = (common.join("info"), format!("info/{name}"));
+        let real = info.join(name);
         let is =
             |path: &Path, kind: fn(&fs::Metadata) -> bool| fs::symlink_metadata(path).is_ok_and(|there| kind(&there));
-        if !is(info, fs::Metadata::is_dir) || !is(real, fs::Metadata::is_file) {
-            return remove_unless(&self.path.join("info/exclude"), |_| false);
+        if !is(&info, fs::Metadata::is_dir) || !is(&real, fs::Metadata::is_file) {
+            return remove_unless(&self.path.join(copy), |_| false);
         }
-        self.put("info/exclude", &read_small(real, EXCLUDE_BYTES)?.unwrap_or_default())
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("`{}`: {error}", real.display()));
+        self.put(&copy, &read_small(&real, COPIED_BYTES).map_err(named)?.unwrap_or_default())
+    }
+
+    /// Returns where the copy of a worktree's index is.
+    pub(crate) fn index(&self, common: &Path, git_dir: &Path) -> PathBuf {
+        let below = git_dir.strip_prefix(common).unwrap_or(Path::new(""));
+        self.path.join(INDEXES).join(below).join("index")
+    }
+
+    /// Removes the copies of worktrees that are no more.
+    fn forget_worktrees(&self, common: &Path) -> io::Result<()> {
+        let copies = match fs::read_dir(self.path.join(INDEXES).join(WORKTREES)) {
+            Ok(copies) => copies,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        for copy in copies {
+            let copy = copy?;
+            if fs::symlink_metadata(common.join(WORKTREES).join(copy.file_name())).is_err() {
+                remove_unless(&copy.path(), |_| false)?;
+            }
+        }
+        Ok(())
     }
 
     fn write_alternates(&self, lenders: &[Pin]) -> io::Result<()> {

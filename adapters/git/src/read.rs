@@ -9,6 +9,7 @@ use std::{
         fs::{MetadataExt as _, OpenOptionsExt as _},
     },
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
 /// The most that is read of a file which holds a path or a few.
@@ -16,6 +17,11 @@ pub(crate) const PATHS_BYTES: u64 = 64 * 1024;
 
 /// Reads a regular file of at most `most` bytes; none when there is none.
 pub(crate) fn read_small(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
+    Ok(read_small_as_of(path, most)?.map(|(content, _)| content))
+}
+
+/// Reads it likewise, and returns too when it was last written.
+pub(crate) fn read_small_as_of(path: &Path, most: u64) -> io::Result<Option<(Vec<u8>, SystemTime)>> {
     let flags = nix::fcntl::OFlag::O_NOFOLLOW | nix::fcntl::OFlag::O_NONBLOCK;
     let file = match OpenOptions::new().read(true).custom_flags(flags.bits()).open(path) {
         Ok(file) => file,
@@ -30,7 +36,7 @@ pub(crate) fn read_small(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> 
     if file.take(most.saturating_add(1)).read_to_end(&mut content)? as u64 > most {
         return Err(io::Error::other(format!("it has more than {most} bytes")));
     }
-    Ok(Some(content))
+    Ok(Some((content, there.modified()?)))
 }
 
 /// Reads the one path that a file holds, behind what it has to begin with; none when it is not such a file.

@@ -213,36 +213,38 @@ impl Repositories for GitRepositories {
         let (pins, registered, indexes) = (workdir.pins.clone(), registered.to_vec(), Arc::clone(&self.indexes));
         // All of it in one go where the configuration did not change, which is nearly always: each way to another thread
         // and back is time that a person waits.
-        let (owned, lenders, wanted, readable) = waiting(move || -> Result<_, RepositoryError> {
+        let (owned, lenders, next) = waiting(move || -> Result<_, RepositoryError> {
             let mut owned = owned;
             check(&pins).map_err(|reason| RepositoryError::NotAsRegistered { reason })?;
             let common_dir = Path::new(pins.common_dir.path.as_str());
             let lenders = lenders(common_dir, &registered)?;
             let wanted = refresh(&mut owned, common_dir, &Borrowed::From(lenders.clone()))?;
-            let readable = match wanted {
-                Wanted::Nothing => look_at_index(&owned, &pins, &indexes)?,
-                Wanted::Config(_) => Vec::new(),
+            let next = match wanted {
+                Wanted::Nothing => Next::Nothing(look_at_index(&owned, &pins, &indexes)?),
+                Wanted::Config(stamp) => Next::Config(stamp),
             };
-            Ok((owned, lenders, wanted, readable))
+            Ok((owned, lenders, next))
         })
         .await?;
-        let (owned, readable) = match wanted {
-            Wanted::Nothing => (owned, readable),
-            Wanted::Config(stamp) => {
+        let (owned, indexed) = match next {
+            Next::Nothing(indexed) => (owned, indexed),
+            Next::Config(stamp) => {
                 let (owned, _) = self.configure(owned, workdir.pins.common_dir.path.as_str().into(), stamp).await?;
                 let (pins, indexes) = (workdir.pins.clone(), Arc::clone(&self.indexes));
-                waiting(move || look_at_index(&owned, &pins, &indexes).map(|readable| (owned, readable))).await?
+                waiting(move || look_at_index(&owned, &pins, &indexes).map(|indexed| (owned, indexed))).await?
             }
         };
         let (owned, settings) = self.settings(owned, workdir.pins.git_dir.path.as_str().into()).await?;
-        let owned = owned.path().to_str().and_then(|path| AbsPath::new(path).ok());
+        let own = |path: &Path| path.to_str().and_then(|path| AbsPath::new(path).ok());
+        let not_text = || failed("Owl's state directory is not UTF-8".into());
         Ok(GitHome {
             git_dir: workdir.pins.git_dir.path.clone(),
             work_tree: workdir.pins.work_tree.path.clone(),
             real_common_dir: workdir.pins.common_dir.path.clone(),
-            owned_common_dir: owned.ok_or_else(|| failed("Owl's state directory is not UTF-8".into()))?,
+            owned_common_dir: own(owned.path()).ok_or_else(not_text)?,
+            index: own(&indexed.copy).ok_or_else(not_text)?,
             lenders,
-            readable,
+            readable: indexed.readable,
             settings,
         })
     }
@@ -278,11 +280,27 @@ fn refresh(owned: &mut Owned, common_dir: &Path, borrowed: &Borrowed) -> Result<
     owned.bring_up_to_date(common_dir, borrowed).map_err(GitFailed)
 }
 
-/// Refuses an index that names what git must not be led to; returns what it may read that looks like git data.
-fn look_at_index(owned: &Owned, pins: &Pins, indexes: &Indexes) -> Result<Vec<Pin>, RepositoryError> {
+/// What is still to be done for a home.
+enum Next {
+    /// Nothing but what the configuration is not needed for.
+    Nothing(Indexed),
+    /// The configuration, of this stamp, is to be read first.
+    Config(Option<Stamp>),
+}
+
+/// What was found out about a worktree's index.
+struct Indexed {
+    copy: PathBuf,
+    readable: Vec<Pin>,
+}
+
+/// Refuses an index that names what git must not be led to, and copies it.
+fn look_at_index(owned: &Owned, pins: &Pins, indexes: &Indexes) -> Result<Indexed, RepositoryError> {
+    let [common_dir, git_dir] = [&pins.common_dir, &pins.git_dir].map(|pin| Path::new(pin.path.as_str()));
+    let copy = owned.index(common_dir, git_dir);
     let looked = read_small(&owned.path().join("config"), CONFIG_BYTES)
-        .and_then(|config| indexes.look(pins, config::hash_of(&config.unwrap_or_default())));
-    looked.map_err(|error| failed(error.to_string()))
+        .and_then(|config| indexes.look(pins, config::hash_of(&config.unwrap_or_default()), &copy));
+    looked.map(|readable| Indexed { copy, readable }).map_err(|error| failed(error.to_string()))
 }
 
 impl From<GitFailed> for RepositoryError {

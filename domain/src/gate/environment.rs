@@ -22,19 +22,21 @@ enum Source {
     OwnedCommonDir,
     /// The pinned git directory.
     GitDir,
+    /// The copy of the index that was looked at.
+    Index,
     /// The root of the work tree.
     WorkTree,
     /// How many settings there are: Owl's own, then those of the worktree.
     SettingsCount,
 }
 
-use Source::{AboveWorkTree, Fixed, GitDir, OwnedCommonDir, SettingsCount, WorkTree};
+use Source::{AboveWorkTree, Fixed, GitDir, Index, OwnedCommonDir, SettingsCount, WorkTree};
 
 /// How many settings are Owl's own.
-const OWN_SETTINGS: usize = 8;
+const OWN_SETTINGS: usize = 7;
 
 /// What git gets, sorted by name: no configuration but what Owl gives, nothing to ask, to fetch or to start.
-const GIT: [(&str, Source); 35] = [
+const GIT: [(&str, Source); 34] = [
     ("GIT_ALLOW_PROTOCOL", Fixed("")),
     ("GIT_ATTR_NOSYSTEM", Fixed("1")),
     ("GIT_CEILING_DIRECTORIES", AboveWorkTree),
@@ -44,25 +46,24 @@ const GIT: [(&str, Source); 35] = [
     ("GIT_CONFIG_KEY_0", Fixed("core.fsmonitor")),
     // An empty hooks path would make git look at the root of the file system.
     ("GIT_CONFIG_KEY_1", Fixed("core.hooksPath")),
-    ("GIT_CONFIG_KEY_2", Fixed("diff.autoRefreshIndex")),
-    ("GIT_CONFIG_KEY_3", Fixed("log.showSignature")),
+    ("GIT_CONFIG_KEY_2", Fixed("log.showSignature")),
     // Without a configuration git would still start its own default of each.
-    ("GIT_CONFIG_KEY_4", Fixed("gpg.program")),
-    ("GIT_CONFIG_KEY_5", Fixed("gpg.ssh.program")),
-    ("GIT_CONFIG_KEY_6", Fixed("gpg.x509.program")),
-    ("GIT_CONFIG_KEY_7", Fixed("core.attributesFile")),
+    ("GIT_CONFIG_KEY_3", Fixed("gpg.program")),
+    ("GIT_CONFIG_KEY_4", Fixed("gpg.ssh.program")),
+    ("GIT_CONFIG_KEY_5", Fixed("gpg.x509.program")),
+    ("GIT_CONFIG_KEY_6", Fixed("core.attributesFile")),
     ("GIT_CONFIG_NOSYSTEM", Fixed("1")),
     ("GIT_CONFIG_SYSTEM", Fixed("/dev/null")),
     ("GIT_CONFIG_VALUE_0", Fixed("false")),
     ("GIT_CONFIG_VALUE_1", Fixed("/dev/null")),
     ("GIT_CONFIG_VALUE_2", Fixed("false")),
-    ("GIT_CONFIG_VALUE_3", Fixed("false")),
+    ("GIT_CONFIG_VALUE_3", Fixed("/dev/null")),
     ("GIT_CONFIG_VALUE_4", Fixed("/dev/null")),
     ("GIT_CONFIG_VALUE_5", Fixed("/dev/null")),
     ("GIT_CONFIG_VALUE_6", Fixed("/dev/null")),
-    ("GIT_CONFIG_VALUE_7", Fixed("/dev/null")),
     ("GIT_DIR", GitDir),
     ("GIT_EDITOR", Fixed(":")),
+    ("GIT_INDEX_FILE", Index),
     ("GIT_NO_LAZY_FETCH", Fixed("1")),
     ("GIT_OPTIONAL_LOCKS", Fixed("0")),
     ("GIT_PAGER", Fixed("cat")),
@@ -86,7 +87,7 @@ pub fn disarmed_git_environment() -> Vec<(String, String)> {
     let value = |from: &Source| match from {
         Fixed(value) => Some((*value).into()),
         SettingsCount => Some(OWN_SETTINGS.to_string()),
-        AboveWorkTree | OwnedCommonDir | GitDir | WorkTree => None,
+        AboveWorkTree | OwnedCommonDir | GitDir | Index | WorkTree => None,
     };
     GIT.iter().filter_map(|(name, from)| Some(((*name).into(), value(from)?))).collect()
 }
@@ -103,6 +104,7 @@ pub fn git_environment(home: &GitHome) -> Vec<(String, String)> {
         },
         OwnedCommonDir => home.owned_common_dir.as_str().into(),
         GitDir => home.git_dir.as_str().into(),
+        Index => home.index.as_str().into(),
         WorkTree => home.work_tree.as_str().into(),
         SettingsCount => (OWN_SETTINGS + home.settings.len()).to_string(),
     };

@@ -82,6 +82,8 @@ pub struct GitHome {
     pub real_common_dir: AbsPath,
     /// The directory that Owl owns and gives in its place, at a path that is stable for the Project.
     pub owned_common_dir: AbsPath,
+    /// The copy of the index that was looked at, beside which a lock stands.
+    pub index: AbsPath,
     /// The objects directories of registered Projects that this one borrows from, as they were when that was seen.
     pub lenders: Vec<Pin>,
     /// What git may read though it looks like git data: tracked directories at the root that look like a repository, and

@@ -222,6 +222,7 @@ impl World {
                 work_tree: workdir.path().clone(),
                 real_common_dir: path("/home/u/shop/.git"),
                 owned_common_dir: path(&known.owned_common_dir.lock().unwrap()),
+                index: path("/repo/index"),
                 lenders: Vec::new(),
                 readable: Vec::new(),
                 settings: Vec::new(),

@@ -1,7 +1,10 @@
 use super::*;
 use crate::pins::pin;
 use owl_testkit::repo::{Git, TempRepo};
-use std::{fs, os::unix::fs::symlink};
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt as _, symlink},
+};
 
 /// A repository with a few files staged, one under a name that a forger may change.
 fn staged(version: &str) -> TempRepo {
@@ -15,7 +18,12 @@ fn staged(version: &str) -> TempRepo {
 }
 
 fn judged(repo: &TempRepo, hash: Hash) -> Result<(), String> {
-    Indexes::default().look(&pins(repo.root()), hash).map(drop).map_err(|error| error.to_string())
+    Indexes::default().look(&pins(repo.root()), hash, &copy(repo.root())).map(drop).map_err(|error| error.to_string())
+}
+
+/// Where its copy is.
+fn copy(root: &Path) -> PathBuf {
+    root.with_file_name("owned").join("index")
 }
 
 fn pins(root: &Path) -> Pins {
@@ -119,8 +127,8 @@ fn a_longer_hash_is_known() {
     git.run(["init", "--quiet", "--object-format=sha256"]);
     fs::write(root.join("README.md"), "x").unwrap();
     git.run(["add", "--all"]);
-    assert!(Indexes::default().look(&pins(&root), Hash::Sha256).is_ok());
-    assert!(Indexes::default().look(&pins(&root), Hash::Sha1).is_err());
+    assert!(Indexes::default().look(&pins(&root), Hash::Sha256, &copy(&root)).is_ok());
+    assert!(Indexes::default().look(&pins(&root), Hash::Sha1, &copy(&root)).is_err());
 }
 
 #[test]
@@ -128,35 +136,35 @@ fn an_index_is_read_again_when_it_changed() {
     let repo = staged("2");
     let indexes = Indexes::default();
     let pins = pins(repo.root());
-    assert!(indexes.look(&pins, Hash::Sha1).is_ok());
-    assert!(indexes.look(&pins, Hash::Sha1).is_ok());
+    assert!(indexes.look(&pins, Hash::Sha1, &copy(repo.root())).is_ok());
+    assert!(indexes.look(&pins, Hash::Sha1, &copy(repo.root())).is_ok());
     let file = repo.root().join(".git/index");
     let times = fs::metadata(&file).unwrap();
     forge(&repo, b"xx/secret.txt", b"../secret.txt");
     // Through a mapping it is written without another size or time.
     let times = fs::FileTimes::new().set_modified(times.modified().unwrap()).set_accessed(times.accessed().unwrap());
     fs::File::options().write(true).open(&file).unwrap().set_times(times).unwrap();
-    assert!(indexes.look(&pins, Hash::Sha1).is_err());
-    assert!(indexes.look(&pins, Hash::Sha1).is_err(), "and is refused again unread");
+    assert!(indexes.look(&pins, Hash::Sha1, &copy(repo.root())).is_err());
+    assert!(indexes.look(&pins, Hash::Sha1, &copy(repo.root())).is_err(), "and is refused again unread");
 }
 
 #[test]
 fn no_more_of_any_number_of_index_files_is_kept_than_fits() {
     let repo = staged("2");
     let indexes = Indexes::default();
-    let known = || indexes.known.lock().unwrap().len();
-    for n in 0..2 * MOST_KNOWN {
+    let known = || indexes.read.lock().unwrap().known.len();
+    for n in 0..2 * KNOWN_FILES {
         let file = repo.root().join(format!("index-{n}"));
         fs::copy(repo.root().join(".git/index"), &file).unwrap();
-        assert!(indexes.read(&file, Hash::Sha1).unwrap().is_some());
-        assert!((1..=MOST_KNOWN).contains(&known()));
+        assert!(indexes.read(&file, Hash::Sha1, None).unwrap().is_some());
+        assert!((1..=KNOWN_FILES).contains(&known()));
     }
     for n in 0..5_000 {
         repo.write(&format!("{}{n}/f", "d".repeat(200)), "");
     }
     repo.git(["add", "--all"]);
     let before = known();
-    assert!(indexes.read(&repo.root().join(".git/index"), Hash::Sha1).unwrap().is_some());
+    assert!(indexes.read(&repo.root().join(".git/index"), Hash::Sha1, None).unwrap().is_some());
     assert_eq!(known(), before, "a large one is judged and let go of");
 }
 
@@ -214,7 +222,7 @@ fn a_directory_that_became_a_link_or_git_data_is_refused_whenever_it_did() {
     repo.write("a/b/c.md", "deep");
     repo.git(["add", "--all"]);
     let (indexes, pins) = (Indexes::default(), pins(repo.root()));
-    let judged = || indexes.look(&pins, Hash::Sha1).map(drop).map_err(|error| error.to_string());
+    let judged = || indexes.look(&pins, Hash::Sha1, &copy(repo.root())).map(drop).map_err(|error| error.to_string());
     assert_eq!(judged(), Ok(()));
     for directory in ["xx", "a", "a/b"] {
         let path = repo.root().join(directory);
@@ -231,7 +239,7 @@ fn a_directory_that_became_a_link_or_git_data_is_refused_whenever_it_did() {
     fs::rename(repo.root().join(".git"), repo.root().join("xx/data")).unwrap();
     let moved = Pins { git_dir: pin(&repo.root().join("xx")).unwrap(), ..pins.clone() };
     fs::rename(repo.root().join("xx/data/index"), repo.root().join("xx/index")).unwrap();
-    let refused = Indexes::default().look(&moved, Hash::Sha1).unwrap_err().to_string();
+    let refused = Indexes::default().look(&moved, Hash::Sha1, &copy(repo.root())).unwrap_err().to_string();
     assert!(refused.contains("below `xx`, which is git's own data"), "{refused}");
 }
 
@@ -281,9 +289,52 @@ fn a_repository_at_the_root_is_readable_when_the_index_or_its_base_names_files_o
     repo.git(["add", "one.git", "deep", "four.git"]);
     repo.git(["update-index", "--split-index"]);
     repo.git(["add", "two.git"]);
-    let readable = Indexes::default().look(&pins(repo.root()), Hash::Sha1).unwrap();
+    let readable = Indexes::default().look(&pins(repo.root()), Hash::Sha1, &copy(repo.root())).unwrap();
     let mut names: Vec<_> = readable.iter().map(|pin| pin.path.as_str().rsplit_once('/').unwrap().1).collect();
     names.sort_unstable();
     assert_eq!(names, ["one.git", "two.git"]);
     assert!(readable.contains(&pin(&repo.root().join("one.git")).unwrap()));
+}
+
+#[test]
+fn what_was_looked_at_is_copied_as_old_as_it_is_behind_a_lock_and_only_when_it_changed() {
+    let repo = staged("2");
+    let (original, copy) = (repo.root().join(".git/index"), copy(repo.root()));
+    let indexes = Indexes::default();
+    let looked = || indexes.look(&pins(repo.root()), Hash::Sha1, &copy);
+    let inode = || fs::metadata(&copy).unwrap().ino();
+    let is_the_same = || {
+        assert_eq!(fs::read(&copy).unwrap(), fs::read(&original).unwrap());
+        assert_eq!(
+            fs::metadata(&copy).unwrap().modified().unwrap(),
+            fs::metadata(&original).unwrap().modified().unwrap()
+        );
+        let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+        assert_eq!((mode(&copy), mode(&copy.with_file_name("index.lock"))), (0o600, 0o600));
+    };
+    looked().unwrap();
+    is_the_same();
+    let first = inode();
+    looked().unwrap();
+    assert_eq!(inode(), first);
+    // The same content, older.
+    let file = fs::File::options().write(true).open(&original).unwrap();
+    file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+    looked().unwrap();
+    is_the_same();
+    // Somebody tidied up.
+    fs::remove_file(copy.with_file_name("index.lock")).unwrap();
+    fs::write(&copy, "other").unwrap();
+    looked().unwrap();
+    is_the_same();
+    repo.write("more.md", "more");
+    repo.git(["add", "more.md"]);
+    looked().unwrap();
+    is_the_same();
+    forge(&repo, b"more.md", b"../.git");
+    assert!(looked().is_err());
+    assert!(!fs::read(&copy).unwrap().windows(7).any(|name| name == b"../.git"), "what is refused is not copied");
+    fs::remove_file(&original).unwrap();
+    looked().unwrap();
+    assert!(!copy.exists() && copy.with_file_name("index.lock").exists());
 }

@@ -52,9 +52,21 @@ fn pin(path: &str) -> Pin {
 fn it_holds_a_configuration_of_its_own_and_links_and_nothing_else() {
     let mut pair = Pair::new();
     assert!(matches!(pair.update(), Wanted::Config(Some(_))));
-    let all = ["HEAD", "config", "info", "logs", "objects", "packed-refs", "refs", "reftable", "shallow", "worktrees"];
+    let all = [
+        "HEAD",
+        "config",
+        "indexes",
+        "info",
+        "logs",
+        "objects",
+        "packed-refs",
+        "refs",
+        "reftable",
+        "shallow",
+        "worktrees",
+    ];
     assert_eq!(pair.names(""), all);
-    assert_eq!(pair.names("info"), ["exclude"]);
+    assert_eq!(pair.names("info"), ["attributes", "exclude"]);
     assert_eq!(pair.names("objects/info"), ["commit-graph", "commit-graphs"]);
     assert_eq!(pair.names("objects").len(), 258);
     for name in
@@ -95,8 +107,9 @@ fn a_source_that_changed_is_replaced_by_rename() {
     assert_eq!(pair.inode("config"), config, "what git is given stayed the same");
     fs::remove_file(pair.common.join("config")).unwrap();
     fs::remove_file(pair.common.join("info/exclude")).unwrap();
+    fs::write(pair.common.join("info/grafts"), "").unwrap();
     assert_eq!(pair.update(), Wanted::Config(None));
-    assert_eq!(pair.names("info"), Vec::<String>::new());
+    assert_eq!(pair.names("info"), ["attributes", "grafts"]);
 }
 
 #[test]
@@ -155,8 +168,11 @@ fn a_link_in_the_place_of_a_part_of_the_repository_is_refused() {
 fn local_patterns_behind_a_link_are_not_read() {
     let mut pair = Pair::new();
     pair.update();
-    fs::remove_file(pair.common.join("info/exclude")).unwrap();
-    symlink(pair.common.join("config"), pair.common.join("info/exclude")).unwrap();
+    for name in COPIED {
+        let path = pair.common.join("info").join(name);
+        remove_unless(&path, |_| false).unwrap();
+        symlink(pair.common.join("config"), path).unwrap();
+    }
     pair.update();
     assert_eq!(pair.names("info"), Vec::<String>::new());
 }
@@ -174,4 +190,22 @@ fn lenders_are_written_kept_and_taken_away() {
     assert!(!file.exists());
     let odd = pin("/lender\n/other/objects");
     assert!(pair.owned.bring_up_to_date(&pair.common, &Borrowed::From(vec![odd])).is_err());
+}
+
+#[test]
+fn the_copy_of_an_index_goes_with_its_worktree() {
+    let mut pair = Pair::new();
+    let [here, gone] = ["here", "gone"].map(|name| pair.common.join("worktrees").join(name));
+    fs::create_dir_all(&here).unwrap();
+    pair.update();
+    let index = |git_dir: &Path| pair.owned.index(&pair.common, git_dir);
+    let copies = [&pair.common, &here, &gone].map(|git_dir| index(git_dir));
+    for copy in &copies {
+        fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        fs::write(copy, "copy").unwrap();
+    }
+    // A daemon that starts anew.
+    pair.owned = Owned::at(pair.owned.path.clone());
+    pair.update();
+    assert_eq!(copies.map(|copy| copy.exists()), [true, true, false]);
 }

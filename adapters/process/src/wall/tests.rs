@@ -413,6 +413,7 @@ async fn a_rule_is_made_only_for_the_directory_that_was_registered() {
         work_tree: path("."),
         real_common_dir: path(".git"),
         owned_common_dir: path("src"),
+        index: path("src/index"),
         lenders: Vec::new(),
         readable: Vec::new(),
         settings: Vec::new(),

@@ -164,7 +164,7 @@ fn the_environment_is_fixed_and_sorted() {
     assert!(disarmed.iter().all(|variable| git.contains(variable)));
     let named: Vec<&str> =
         git.iter().filter(|variable| !disarmed.contains(variable)).map(|(name, _)| name.as_str()).collect();
-    assert_eq!(named, ["GIT_CEILING_DIRECTORIES", "GIT_COMMON_DIR", "GIT_DIR", "GIT_WORK_TREE"]);
+    assert_eq!(named, ["GIT_CEILING_DIRECTORIES", "GIT_COMMON_DIR", "GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE"]);
     assert_eq!(verdict("git status").unwrap().env, git);
     assert!(git.is_sorted());
     let lines: String = git.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
@@ -181,13 +181,13 @@ fn what_a_worktree_sets_for_itself_stands_behind_owls_own_settings() {
     let added: Vec<_> = env.iter().filter(|variable| !alone.contains(variable)).collect();
     let added: Vec<_> = added.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let expected = [
-        ("GIT_CONFIG_COUNT", "11"),
-        ("GIT_CONFIG_KEY_10", "core.eol"),
-        ("GIT_CONFIG_KEY_8", "core.sparsecheckout"),
-        ("GIT_CONFIG_KEY_9", "core.filemode"),
-        ("GIT_CONFIG_VALUE_10", "lf"),
-        ("GIT_CONFIG_VALUE_8", "true"),
-        ("GIT_CONFIG_VALUE_9", "false"),
+        ("GIT_CONFIG_COUNT", "10"),
+        ("GIT_CONFIG_KEY_7", "core.sparsecheckout"),
+        ("GIT_CONFIG_KEY_8", "core.filemode"),
+        ("GIT_CONFIG_KEY_9", "core.eol"),
+        ("GIT_CONFIG_VALUE_7", "true"),
+        ("GIT_CONFIG_VALUE_8", "false"),
+        ("GIT_CONFIG_VALUE_9", "lf"),
     ];
     assert_eq!(added, expected);
 }

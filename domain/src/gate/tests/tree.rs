@@ -251,6 +251,7 @@ pub(crate) fn git_home() -> GitHome {
         work_tree: path(ROOT),
         real_common_dir: path("/home/u/shop/.git"),
         owned_common_dir: path("/home/u/.local/state/coding-owl/git/shop"),
+        index: path("/home/u/.local/state/coding-owl/git/shop/indexes/index"),
         lenders: Vec::new(),
         readable: Vec::new(),
         settings: Vec::new(),

@@ -1,7 +1,11 @@
 //! Repositories that name a program for every occasion that git knows: Owl's own calls start none of them.
 
-use crate::testing::{Host, abs};
+use crate::{
+    git::{Git as OwlGit, How},
+    testing::{Host, abs, at, git},
+};
 use owl_domain::{ports::Repositories as _, text::BranchName};
+use owl_process::Spawner;
 use owl_testkit::repo::{Git, TempRepo};
 use std::{
     fs,
@@ -210,4 +214,33 @@ async fn fifos_in_the_place_of_small_files_do_not_hold_owl_up() {
     fifo(repo.root().join(".git/objects/info/alternates"));
     let home = host.repositories.home(&crate::testing::workdir(&project), &[]).await;
     assert!(home.is_err(), "{home:?}");
+}
+
+#[tokio::test]
+async fn an_index_that_changes_after_it_was_looked_at_is_not_what_git_reads() {
+    let repo = TempRepo::with_commit();
+    let outside = repo.beside("x");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("secret.txt"), "secret\n").unwrap();
+    repo.commit_file("aa/x/secret.txt", "no secret\n");
+    let host = Host::new();
+    let home = host.home(&host.register("shop", repo.root()).await).await;
+    let index = repo.root().join(".git/index");
+    let mut content = fs::read(&index).unwrap();
+    let begins = content.windows(5).position(|name| name == b"aa/x/").unwrap();
+    content[begins..begins + 5].copy_from_slice(b"./../");
+    // Its hash stands at the end, which git does not compare where it is zero.
+    let hash = content.len() - 20;
+    content[hash..].fill(0);
+    fs::write(&index, &content).unwrap();
+    let named = async |index: &str| {
+        let how = How { env: vec![("GIT_INDEX_FILE".into(), index.into())], ..How::default() };
+        let at = at(&home);
+        let answer = OwlGit::new(Spawner::new(), &git()).run_as(&at, &["diff", "--name-only"], &how).await.unwrap();
+        answer.succeeded().map(|printed| String::from_utf8(printed).unwrap())
+    };
+    assert_eq!(named(home.index.as_str()).await, Ok(String::new()));
+    let believed = named(index.to_str().unwrap()).await;
+    assert_ne!(believed, Ok(String::new()), "the one that stands there would be believed, or refused");
+    assert_eq!(fs::read(&index).unwrap(), content);
 }

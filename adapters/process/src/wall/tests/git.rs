@@ -44,6 +44,7 @@ impl Repository {
             work_tree: path(&ground.root),
             real_common_dir: path(&ground.at(".git")),
             owned_common_dir: path(&owned),
+            index: path(&ground.at(".git/index")),
             lenders: Vec::new(),
             readable: Vec::new(),
             settings: Vec::new(),
