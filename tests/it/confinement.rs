@@ -1,7 +1,7 @@
 //! What a daemon does where the kernel lacks a guard, or has none to give: it says so, everywhere, and follows `sandbox`.
 
 use crate::support::{World, allow, ask, command, conversation, owl, proposal};
-use owl_testkit::{Daemon, Home, older_kernel, repo::TempRepo};
+use owl_testkit::{Daemon, Home, kernel::guards, older_kernel, repo::TempRepo};
 use serde_json::{Value, json};
 
 /// A daemon whose kernel lacks these guards, with one Project and a client.
@@ -38,6 +38,9 @@ fn names(guards: &str) -> impl Iterator<Item = &str> {
 async fn without_a_guard_a_command_runs_under_what_there_is_and_everything_says_which() {
     // What this kernel has without being told to forget anything.
     let has = system(&mut World::new().await).await["confinement"].clone();
+    let here = guards();
+    let lacks = |name: &str| has["missing"].as_array().unwrap().contains(&json!(name));
+    assert_eq!((lacks("landlock"), lacks("seccomp")), (!here.landlock, !here.seccomp), "{has}");
     for (guards, left) in LACKING {
         let Some(mut world) = lacking(guards, "auto").await else { return };
         let told = system(&mut world).await;

@@ -19,6 +19,7 @@ use owl_domain::{
     limits,
     ports::{Handle, Held, Progress, Ran, Running, Stop},
 };
+use owl_testkit::kernel::guards;
 use std::{
     ffi::OsString,
     os::fd::OwnedFd,
@@ -126,7 +127,9 @@ impl Bench {
 
     /// A bench whose wall stands, or none with the reason said aloud.
     pub(crate) async fn walled(test: &str) -> Option<Self> {
-        let bench = Self::new().await;
+        let (bench, here) = (Self::new().await, guards());
+        let is_taken = (bench.measured.landlock || !here.landlock) && (bench.measured.seccomp || !here.seccomp);
+        assert!(is_taken, "this kernel has {here:?}, and Owl takes {:?}", bench.measured);
         if bench.measured.landlock && bench.measured.seccomp {
             return Some(bench);
         }

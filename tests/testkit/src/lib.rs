@@ -4,6 +4,7 @@ mod byte_server;
 mod clock;
 mod daemon;
 mod follow;
+pub mod kernel;
 mod memory;
 mod messages_api;
 mod mock_server;

@@ -196,6 +196,43 @@ mod linux {
 
         #[test]
         #[cfg(target_arch = "x86_64")]
+        fn what_the_wall_is_for_is_refused() {
+            let Filters { refused, .. } = Filters::compile().unwrap();
+            for (name, call) in [
+                ("fork", 57),
+                ("vfork", 58),
+                ("clone", 56),
+                ("socket", 41),
+                ("socketpair", 53),
+                ("io_uring_setup", 425),
+                ("ptrace", 101),
+                ("chmod", 90),
+                ("fchmod", 91),
+                ("fchmodat", 268),
+                ("fchmodat2", 452),
+                ("chown", 92),
+                ("fchown", 93),
+                ("lchown", 94),
+                ("fchownat", 260),
+                ("utime", 132),
+                ("utimes", 235),
+                ("futimesat", 261),
+                ("utimensat", 280),
+                ("setxattr", 188),
+                ("lsetxattr", 189),
+                ("fsetxattr", 190),
+                ("removexattr", 197),
+                ("lremovexattr", 198),
+                ("fremovexattr", 199),
+                ("setxattrat", 463),
+                ("removexattrat", 466),
+            ] {
+                assert_eq!(answer(&refused, ARCH, call, 0), EPERM, "{name}");
+            }
+        }
+
+        #[test]
+        #[cfg(target_arch = "x86_64")]
         fn no_call_goes_by_an_x32_number() {
             let Filters { refused, .. } = Filters::compile().unwrap();
             for call in 0..1_000 {

@@ -462,6 +462,31 @@ fn an_answer_survives_the_pipe() {
     }
 }
 
+#[tokio::test]
+async fn a_command_runs_under_its_limits_with_the_wall_and_without() {
+    let bench = Bench::new().await;
+    let ground = Ground::new();
+    // Sizes of files and cores, processor time and open files; memory in KiB, where this system limits it.
+    let memory = if cfg!(target_os = "linux") { "; ulimit -v; ulimit -d" } else { "" };
+    for (program, expected) in [
+        (Program::Cat, ["0", "0", "20", "256", "1048576", "1048576"]),
+        (Program::Git, ["0", "0", "20", "256", "8388608", "1048576"]),
+    ] {
+        for bench in [&bench, &bench.open()] {
+            let script = format!("ulimit -f; ulimit -c; ulimit -t; ulimit -n{memory}");
+            let shell = Try {
+                program: "/bin/sh".into(),
+                argv: ["sh", "-c", &script].map(Into::into).to_vec(),
+                ..Try::new(program, &[], nothing())
+            };
+            let ran = bench.run(&ground.root, shell).await;
+            let said: Vec<&str> = ran.stdout.head.lines().collect();
+            assert_eq!(said, expected[..said.len()], "{ran:?}");
+            assert!(said.len() >= 4, "{ran:?}");
+        }
+    }
+}
+
 #[test]
 fn no_limit_is_above_what_owl_itself_may() {
     for program in Program::ALL {

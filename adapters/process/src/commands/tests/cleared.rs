@@ -62,12 +62,15 @@ async fn the_process_has_the_program_the_words_the_variables_and_the_directory_t
     let ground = Ground::new();
     let commands = HostCommands::start(Spawner::new(), Sandbox::Off, &[]).await;
     // A program that waits can be looked at; the gate itself would refuse a named pipe.
-    nix::unistd::mkfifo(&ground.root.join("a b"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let pipe = ground.root.join("a b");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
     let (shown, cleared) = ground.cleared("cat -n 'a b'", commands.program(Program::Cat), &commands.wall());
     let stop = Flag::new();
     let held = commands.hold(cleared, stop.clone()).await.unwrap();
     let pid = held.pid();
     let running = held.release().await.unwrap();
+    // The kernel tells a program's words only when it set them up: it has when the program opens the pipe.
+    let _writer = tokio::task::spawn_blocking(|| fs::File::options().write(true).open(pipe)).await.unwrap().unwrap();
     let of = |name: &str| PathBuf::from(format!("/proc/{pid}/{name}"));
     let zeros = |words: Vec<String>| words.into_iter().map(|word| word + "\0").collect::<String>();
     assert_eq!(fs::read_link(of("exe")).unwrap().to_str(), Some(shown.path.as_str()));
