@@ -5,7 +5,7 @@ use crate::{
     lines::{daemon, differs_from_plain, fault, has_the_wall, run, verdicts},
     support::worktree,
 };
-use owl_testkit::repo::{CANARY, Git, Snapshot, TempRepo, plain};
+use owl_testkit::repo::{CANARY, Git, Snapshot, TempRepo};
 use std::{
     fs,
     os::unix::fs::{PermissionsExt as _, symlink},
@@ -25,24 +25,17 @@ async fn a_submodule_at_another_commit_is_told() {
     for name in ["lib", "deep/er"] {
         Git::at(&repo.root().join(name)).run(["checkout", "--quiet", "HEAD~1"]);
     }
-    let modules = repo.root().join(".git/modules");
-    fs::write(modules.join("lib/config.worktree"), format!("[x]\n\ty = {CANARY}\n")).unwrap();
-    let lines = ["git status -s", "git diff", "git diff --stat HEAD"];
-    let owl = daemon("", &[], &[repo.root()]).await;
-    for (line, item) in run(&owl.daemon, repo.root(), &lines).await {
-        assert_eq!((fault(&item), differs_from_plain(&item)), (None, None), "{line}");
-    }
-    // One that keeps a credential is not read behind the wall, and git says beside the rest that it may not.
+    // git must know a submodule's format, and its configuration holds more than that.
     let address = format!("https://jane:{CANARY}@example.invalid/lib.git");
     Git::at(&repo.root().join("lib")).run(["config", "remote.origin.url", &address]);
+    Git::at(&repo.root().join("lib")).run(["config", "core.fsmonitor", "/bin/false"]);
     for yaml in ["", "sandbox: \"off\"\n"] {
         let owl = daemon(yaml, &[], &[repo.root()]).await;
+        let lines = ["git status -s", "git status", "git diff", "git diff --stat HEAD"];
         for (line, item) in run(&owl.daemon, repo.root(), &lines).await {
-            assert_eq!(fault(&item), None, "{line}");
-            let words: Vec<&str> = line.split(' ').collect();
-            let expected = plain("git".as_ref(), &words, repo.root()).stdout;
-            assert_eq!(item["result"]["stdout"]["head"].as_str().unwrap().as_bytes(), expected, "{line}");
-            assert!(expected.windows(4).any(|window| window == b"lib\n" || window == b"lib "), "{line}");
+            assert_eq!((fault(&item), differs_from_plain(&item)), (None, None), "{line}");
+            let printed = item["result"]["stdout"]["head"].as_str().unwrap();
+            assert!(printed.contains("lib") && printed.contains("deep/er"), "{line}: {printed}");
         }
     }
 }

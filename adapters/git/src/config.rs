@@ -57,7 +57,7 @@ const SINGLE: [(&str, Values); 11] = [
     ("core.ignorecase", Values::Bool),
     ("core.precomposeunicode", Values::Bool),
     ("core.autocrlf", Values::BoolOr("input")),
-    ("core.eol", Values::OneOf(&["lf", "crlf", "native"])),
+    ("core.eol", Values::OneOfAnyCase(&["lf", "crlf", "native"])),
     // What is there of what a sparse checkout leaves out is a change, and git tells of it only where it knows.
     ("core.sparsecheckout", Values::Bool),
     ("extensions.objectformat", Values::OneOf(&["sha1", "sha256"])),
@@ -69,18 +69,17 @@ enum Values {
     Bool,
     BoolOr(&'static str),
     OneOf(&'static [&'static str]),
+    OneOfAnyCase(&'static [&'static str]),
 }
 
 impl Values {
     fn hold(&self, value: &str) -> bool {
-        let is_bool = || {
-            let value = value.to_ascii_lowercase();
-            ["", "true", "false", "yes", "no", "on", "off", "0", "1"].contains(&value.as_str())
-        };
+        let is_bool = || truth(value.as_bytes()).is_some();
         match self {
             Self::Bool => is_bool(),
             Self::BoolOr(other) => value.eq_ignore_ascii_case(other) || is_bool(),
             Self::OneOf(values) => values.contains(&value),
+            Self::OneOfAnyCase(values) => values.iter().any(|one| one.eq_ignore_ascii_case(value)),
         }
     }
 }
@@ -231,7 +230,17 @@ fn quoted(value: &str) -> String {
 }
 
 fn is_true(value: &[u8]) -> bool {
-    ["true", "yes", "on", "1"].iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
+    truth(value) == Some(true)
+}
+
+/// Reads a yes or no as git does: a word, or a number with or without a unit.
+fn truth(value: &[u8]) -> Option<bool> {
+    let value = str::from_utf8(value).ok()?.to_ascii_lowercase();
+    match value.as_str() {
+        "true" | "yes" | "on" => Some(true),
+        "" | "false" | "no" | "off" => Some(false),
+        number => number.trim_end_matches(['k', 'm', 'g']).parse::<i32>().ok().map(|number| number != 0),
+    }
 }
 
 /// Writing to text cannot fail.

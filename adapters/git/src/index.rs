@@ -6,7 +6,7 @@
 mod copies;
 
 use crate::{
-    layout::is_repository,
+    layout::looks_like_repository,
     pins::{Identity, pin_of},
     read::read_small_as_of,
     submodules,
@@ -172,19 +172,25 @@ impl Names {
                         format!("the index names files below `{}`, which is git's own data", directory.display());
                     return Err(io::Error::other(reason));
                 }
-                // A repository that is content of this one, as a fixture is. Deeper ones are read with all around them.
-                Ok(there) if directory.components().count() == 1 && is_repository(&path) => {
-                    readable.extend(pin_of(&path, &there));
-                }
-                // What is not there, or is a file, has nothing below it.
-                Ok(_) | Err(_) => {}
+                Ok(there) => readable.extend(content_at_root(directory, &path, &there)),
+                Err(_) => {}
             }
         }
         for gitlink in &self.gitlinks {
-            readable.extend(submodules::look(&work_tree.join(gitlink), pins)?);
+            let path = work_tree.join(gitlink);
+            readable.extend(submodules::look(&path, pins)?);
+            if let Ok(there) = fs::symlink_metadata(&path) {
+                readable.extend(content_at_root(gitlink, &path, &there));
+            }
         }
         Ok(())
     }
+}
+
+/// Returns a directory at the root that looks like a repository and is content of this one, as a fixture is. Deeper ones
+/// are read with all around them.
+fn content_at_root(name: &Path, path: &Path, there: &fs::Metadata) -> Option<Pin> {
+    (name.components().count() == 1 && there.is_dir() && looks_like_repository(path)).then(|| pin_of(path, there))?
 }
 
 /// What is wrong with an index.

@@ -98,8 +98,12 @@ fn without_dot_git(directory: &Path) -> Layout {
     }
 }
 
-/// Says whether a directory is one, under whatever name: it has a head, objects and refs.
-pub(crate) fn is_repository(directory: &Path) -> bool {
+/// Says whether a directory would be taken for a repository, be it by way of links: it has a head, objects and refs.
+pub(crate) fn looks_like_repository(directory: &Path) -> bool {
+    directory.join("HEAD").exists() && directory.join("objects").is_dir() && directory.join("refs").is_dir()
+}
+
+fn is_repository(directory: &Path) -> bool {
     let is_dir = |name: &str| fs::symlink_metadata(directory.join(name)).is_ok_and(|there| there.is_dir());
     fs::symlink_metadata(directory.join("HEAD")).is_ok() && is_dir("objects") && is_dir("refs")
 }

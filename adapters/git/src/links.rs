@@ -38,8 +38,7 @@ pub(crate) fn refuse_in_git_dir(git_dir: &Path) -> io::Result<()> {
     for state in STATE {
         each(&git_dir.join(state), |name, kind, path| {
             let is_unread = state.is_empty() && UNREAD.iter().any(|unread| *unread == name);
-            // How git itself once wrote which branch is checked out.
-            let is_branch = || state.is_empty() && name == "HEAD" && names_a_branch(path);
+            let is_branch = || state.is_empty() && name == "HEAD" && branch_of(path).is_some();
             match kind {
                 _ if is_unread => Ok(()),
                 kind if kind.is_symlink() && !is_branch() => Err(is_a_link(path)),
@@ -56,10 +55,18 @@ pub(crate) fn refuse_in_git_dir(git_dir: &Path) -> io::Result<()> {
         refuse_below(top)?;
     }
     refuse_other_tables(&git_dir.join("reftable/tables.list"))?;
-    let patterns = git_dir.join("info/sparse-checkout");
-    match fs::symlink_metadata(&patterns) {
-        Ok(there) if there.is_symlink() => Err(is_a_link(&patterns)),
-        Ok(there) if !there.is_file() => Err(is_no_file(&patterns)),
+    let (info, patterns) = (git_dir.join("info"), git_dir.join("info/sparse-checkout"));
+    if patterns.exists() && fs::symlink_metadata(&info).is_ok_and(|there| there.is_symlink()) {
+        return Err(is_a_link(&info));
+    }
+    refuse_no_file(&patterns)
+}
+
+/// Refuses what git reads as a file and is none, where there is something.
+pub(crate) fn refuse_no_file(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(there) if there.is_symlink() => Err(is_a_link(path)),
+        Ok(there) if !there.is_file() => Err(is_no_file(path)),
         Ok(_) | Err(_) => Ok(()),
     }
 }
@@ -90,7 +97,12 @@ fn refuse_below(top: PathBuf) -> io::Result<()> {
 /// Refuses a list of tables, which needs no link to name a file elsewhere.
 fn refuse_other_tables(list: &Path) -> io::Result<()> {
     let named = |error: io::Error| io::Error::other(format!("`{}`: {error}", list.display()));
-    let Some(lines) = read_small(list, PATHS_BYTES).map_err(named)? else { return Ok(()) };
+    let lines = match read_small(list, PATHS_BYTES) {
+        // What is no directory, such as a file that a file manager leaves among the worktrees, is no worktree to git.
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => None,
+        lines => lines.map_err(named)?,
+    };
+    let Some(lines) = lines else { return Ok(()) };
     match lines.split(|byte| *byte == b'\n').find(|line| line.contains(&b'/') || *line == b"..") {
         Some(_) => Err(io::Error::other(format!("`{}` names a file that does not lie beside it", list.display()))),
         None => Ok(()),
@@ -158,9 +170,11 @@ fn each(directory: &Path, mut then: impl FnMut(&OsStr, FileType, &Path) -> io::R
     Ok(())
 }
 
-fn names_a_branch(link: &Path) -> bool {
-    let named = fs::read_link(link).unwrap_or_default();
-    named.starts_with("refs/heads") && named.components().all(|part| matches!(part, std::path::Component::Normal(_)))
+/// Returns the branch that a link names as git itself once wrote which one is checked out; none when it is no such link.
+pub(crate) fn branch_of(link: &Path) -> Option<PathBuf> {
+    let named = fs::read_link(link).ok()?;
+    let is_plain = named.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+    (is_plain && named.starts_with("refs/heads")).then_some(named)
 }
 
 #[cfg(test)]

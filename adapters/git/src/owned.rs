@@ -108,6 +108,9 @@ impl Owned {
             Some(_) | None => self.make(common)?,
         };
         made_of.objects.refuse_links(&common.join("objects"))?;
+        // By it git sees what the main worktree has checked out.
+        let head = common.join(HEAD);
+        self.link(HEAD, &links::branch_of(&head).unwrap_or(head))?;
         for (name, known) in COPIED.iter().zip(&mut made_of.info) {
             let stamp = Stamp::of(&common.join("info").join(name))?;
             if *known != stamp {
@@ -171,8 +174,6 @@ impl Owned {
         for name in LINKED {
             self.link(name, &common.join(name))?;
         }
-        // Never a link itself but to a branch, which was looked at. By it git sees what the main worktree has checked out.
-        self.link(HEAD, &common.join(HEAD))?;
         for name in LINKED_INFO {
             self.link(&format!("objects/info/{name}"), &common.join("objects/info").join(name))?;
         }

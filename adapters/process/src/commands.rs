@@ -211,8 +211,11 @@ impl Held for HostHeld {
                 () = sleep(bounds.deadline) => {}
             }
         };
-        let started =
-            forked.release(&program, stopped).await.map_err(|e| CommandError::NotStarted { reason: e.to_string() })?;
+        let released = forked.release(&program, stopped).await;
+        let started = released.map_err(|e| match stop.is_stopped() {
+            true => CommandError::Stopped,
+            false => CommandError::NotStarted { reason: e.to_string() },
+        })?;
         let told = Arc::new(Told::default());
         let mut telling = Telling::new(Arc::clone(&told), confinement);
         // A task of its own, so that output is drained and the deadline kept however slowly somebody listens.

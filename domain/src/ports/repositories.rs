@@ -87,7 +87,7 @@ pub struct GitHome {
     /// The objects directories of registered Projects that this one borrows from, as they were when that was seen.
     pub lenders: Vec<Pin>,
     /// What git may read though it looks like git data: tracked directories at the root that look like a repository, and
-    /// configurations of submodules that keep no secret.
+    /// the configurations of submodules, by which git knows their format.
     pub readable: Vec<Pin>,
     /// What this worktree's own configuration sets beside the common one, keys and values: whether it is sparse, say.
     pub settings: Vec<(String, String)>,

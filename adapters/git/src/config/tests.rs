@@ -102,6 +102,27 @@ fn the_last_of_doubled_keys_counts_and_a_key_alone_means_yes() {
 }
 
 #[test]
+fn a_yes_or_no_is_read_as_git_reads_it() {
+    for (value, expected) in [
+        (&b"true"[..], Some(true)),
+        (b"Yes", Some(true)),
+        (b"2", Some(true)),
+        (b"-1", Some(true)),
+        (b"1k", Some(true)),
+        (b"", Some(false)),
+        (b"OFF", Some(false)),
+        (b"00", Some(false)),
+        (b"perhaps", None),
+        (b"1x", None),
+        (b"\xff", None),
+    ] {
+        assert_eq!(truth(value), expected);
+    }
+    assert!(composed(&["extensions.worktreeconfig\n2"]).unwrap().has_one_per_worktree);
+    assert!(text(&["core.eol\nCRLF"]).contains("CRLF"));
+}
+
+#[test]
 fn a_value_that_owl_does_not_know_is_refused() {
     for entry in [
         "core.repositoryformatversion\n2",

@@ -213,6 +213,14 @@ fn a_submodule_whose_own_repository_has_a_part_from_elsewhere_is_refused() {
         fs::write(at.join("commondir"), "/elsewhere\n").unwrap();
         assert!(judged(&repo, Hash::Sha1).unwrap_err().contains("names another repository"));
         fs::remove_file(at.join("commondir")).unwrap();
+        for name in ["config", "config.worktree"] {
+            symlink("/etc/hostname", at.join(name)).unwrap();
+            assert!(judged(&repo, Hash::Sha1).unwrap_err().contains(&format!("{name}` is a link")));
+            fs::remove_file(at.join(name)).unwrap();
+        }
+        nix::unistd::mkfifo(&at.join("config"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert!(judged(&repo, Hash::Sha1).unwrap_err().contains("git would wait at it"));
+        fs::remove_file(at.join("config")).unwrap();
     }
 }
 
@@ -256,6 +264,17 @@ fn a_submodule_whose_repository_is_another_ones_is_refused() {
         repo.write("sub/.git", format!("gitdir: {}\n", target.display()));
         assert_eq!(judged(&repo, Hash::Sha1).is_ok(), own, "{}", target.display());
     }
+    // As git reads the file, and not as others might.
+    let named = |target: &str| repo.write("sub/.git", format!("gitdir: {target}"));
+    for end in ["\r\n\r\n".into(), "\n".repeat(1_000), "\n".repeat(100_000), "\0".into(), "\0\n".into()] {
+        named(&format!("{}{end}", outside.display()));
+        assert!(judged(&repo, Hash::Sha1).is_err(), "{} bytes behind it", end.len());
+    }
+    let blank = repo.root().join(".git/modules/sub ");
+    named(&format!("{}\n", blank.display()));
+    assert_eq!(judged(&repo, Hash::Sha1), Ok(()), "it leads nowhere");
+    symlink(&outside, &blank).unwrap();
+    assert!(judged(&repo, Hash::Sha1).is_err());
     fs::remove_file(repo.root().join("sub/.git")).unwrap();
     symlink(outside, repo.root().join("sub/.git")).unwrap();
     assert!(judged(&repo, Hash::Sha1).is_err());
@@ -286,13 +305,23 @@ fn a_repository_at_the_root_is_readable_when_the_index_or_its_base_names_files_o
         }
     }
     repo.write("four.git/HEAD", "x");
+    // git's own data may lie behind links.
+    symlink("objects", repo.root().join("one.git/x")).unwrap();
+    fs::rename(repo.root().join("one.git/refs"), repo.root().join("one.git/r")).unwrap();
+    symlink("r", repo.root().join("one.git/refs")).unwrap();
+    // A submodule whose own files look so.
+    let head = repo.git(["rev-parse", "HEAD"]);
+    for file in ["HEAD", "objects/x", "refs/x"] {
+        repo.write(&format!("sub/{file}"), "x");
+    }
+    repo.git(["update-index", "--add", "--cacheinfo", &format!("160000,{head},sub")]);
     repo.git(["add", "one.git", "deep", "four.git"]);
     repo.git(["update-index", "--split-index"]);
     repo.git(["add", "two.git"]);
     let readable = Indexes::default().look(&pins(repo.root()), Hash::Sha1, &copy(repo.root())).unwrap();
     let mut names: Vec<_> = readable.iter().map(|pin| pin.path.as_str().rsplit_once('/').unwrap().1).collect();
     names.sort_unstable();
-    assert_eq!(names, ["one.git", "two.git"]);
+    assert_eq!(names, ["one.git", "sub", "two.git"]);
     assert!(readable.contains(&pin(&repo.root().join("one.git")).unwrap()));
 }
 

@@ -85,6 +85,14 @@ fn a_link_that_git_is_not_let_near_is_not_refused() {
 }
 
 #[test]
+fn patterns_of_a_sparse_checkout_lie_behind_no_link() {
+    let (git_dir, elsewhere) = (git_dir(), TempDir::new().unwrap());
+    fs::write(elsewhere.path().join("sparse-checkout"), "/a/\n").unwrap();
+    symlink(elsewhere.path(), git_dir.path().join("info")).unwrap();
+    assert!(refuse_in_state(git_dir.path()).unwrap_err().to_string().contains("info` is a link"));
+}
+
+#[test]
 fn a_head_may_be_a_link_to_a_branch_and_to_nothing_else() {
     for (target, may_be) in [("refs/heads/main", true), ("refs/heads/../../../x", false), ("/etc/hostname", false)] {
         let git_dir = git_dir();
@@ -116,4 +124,11 @@ fn an_object_that_is_a_link_is_refused_whenever_it_came() {
         fs::remove_file(git_dir.path().join(name)).unwrap();
         assert!(looked.refuse_links(&objects).is_ok(), "{name}");
     }
+}
+
+#[test]
+fn what_is_no_directory_among_the_worktrees_is_none() {
+    let git_dir = git_dir();
+    fs::write(git_dir.path().join("worktrees/.DS_Store"), "x").unwrap();
+    assert!(refuse_in_state(git_dir.path()).is_ok());
 }

@@ -209,3 +209,21 @@ fn the_copy_of_an_index_goes_with_its_worktree() {
     pair.update();
     assert_eq!(copies.map(|copy| copy.exists()), [true, true, false]);
 }
+
+#[test]
+fn a_head_that_is_a_link_to_a_branch_is_told_as_one() {
+    let mut pair = Pair::new();
+    let (real, own) = (pair.common.join("HEAD"), pair.owned.path.join("HEAD"));
+    pair.update();
+    assert_eq!(fs::read_link(&own).unwrap(), real);
+    fs::remove_file(&real).unwrap();
+    symlink("refs/heads/main", &real).unwrap();
+    pair.update();
+    assert_eq!(fs::read_link(&own).unwrap(), Path::new("refs/heads/main"));
+    for elsewhere in ["/etc/hostname", "refs/heads/../../x", "refs/tags/x"] {
+        fs::remove_file(&real).unwrap();
+        symlink(elsewhere, &real).unwrap();
+        pair.update();
+        assert_eq!(fs::read_link(&own).unwrap(), real, "{elsewhere}");
+    }
+}

@@ -62,21 +62,29 @@ async fn a_held_command_that_somebody_killed_is_not_taken_for_one_that_ran() {
 }
 
 #[tokio::test]
-async fn a_held_command_that_does_not_answer_is_ended_by_a_stop_and_by_being_dropped() {
+async fn a_held_command_that_does_not_answer_is_ended_by_a_stop_its_deadline_and_by_being_dropped() {
     let bench = Bench::new().await.open();
     let home = tempfile::tempdir().unwrap();
-    for is_released in [true, false] {
+    for (by, deadline) in [
+        ("a stop", limits::COMMAND_DEADLINE),
+        ("its deadline", Duration::from_millis(100)),
+        ("being dropped", limits::COMMAND_DEADLINE),
+    ] {
         let stop = Flag::new();
         let what = Try::probe("write|began", nothing());
-        let held = bench.hold_until(home.path(), what, limits::COMMAND_DEADLINE, stop.clone()).await.unwrap();
+        let held = bench.hold_until(home.path(), what, deadline, stop.clone()).await.unwrap();
         let pid = held.pid().cast_signed();
         nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGSTOP).unwrap();
-        if is_released {
-            let told = async { tokio::task::spawn_blocking(move || stop.tell()).await.unwrap() };
-            let (released, ()) = tokio::join!(held.release(), told);
-            assert!(released.err().unwrap().to_string().ends_with("it ended before it began"));
-        } else {
-            drop(held);
+        match by {
+            "a stop" => {
+                let told = async { tokio::task::spawn_blocking(move || stop.tell()).await.unwrap() };
+                let (released, ()) = tokio::join!(held.release(), told);
+                assert!(matches!(released.err(), Some(CommandError::Stopped)));
+            }
+            "its deadline" => {
+                assert!(held.release().await.err().unwrap().to_string().ends_with("it ended before it began"));
+            }
+            _ => drop(held),
         }
         until("it is gone", || !std::path::Path::new(&format!("/proc/{pid}")).exists()).await;
         assert!(!home.path().join("began").exists());
