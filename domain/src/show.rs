@@ -43,6 +43,14 @@ pub fn visible(text: &str) -> String {
     shown
 }
 
+/// Returns the same on one line: line feeds and tabs are escaped, too.
+#[must_use]
+pub fn on_one_line(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    text.chars().for_each(|c| push_escaped(&mut shown, c));
+    shown
+}
+
 /// Says whether the text prints as itself, on one line.
 #[must_use]
 pub(crate) fn is_visible(text: &str) -> bool {

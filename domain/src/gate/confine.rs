@@ -6,6 +6,7 @@ use super::{
     hint::{self, Refusal, Suggestion, tick},
     inject::By,
     matcher::{First, Given, Matched, owls_option},
+    misplaced,
     operands::{Operand, Role, unknown_magic},
     place::AsWritten,
     words,
@@ -34,7 +35,7 @@ pub(super) fn confine<'c>(matched: &'c Matched, located: &Located) -> Result<Con
     if located.places.len() != matched.looks.len() {
         return Err(Refusal::whole(DenialKind::Workdir, "not every path could be looked up"));
     }
-    let mut judge = Judge { matched, first: First::default(), hidden: Vec::new(), behind_a_path: false };
+    let mut judge = Judge { matched, first: First::default(), hidden: Vec::new(), first_path: None };
     let mut revisions = Vec::new();
     let mut paths = Vec::new();
     for operand in &matched.operands {
@@ -61,15 +62,16 @@ struct Judge<'c> {
     matched: &'c Matched,
     first: First,
     hidden: Vec<&'c Hidden>,
-    behind_a_path: bool,
+    /// Where in the line the first path stands, once one does.
+    first_path: Option<usize>,
 }
 
 impl<'c> Judge<'c> {
     fn operand<'l: 'c>(&mut self, operand: &Operand, place: Option<&'l Place>) -> Part {
         match operand.role {
             Role::Start => Part::Revision,
-            Role::Revision if self.behind_a_path => {
-                self.first.note(not_a_path(operand));
+            Role::Revision if let Some(first) = self.first_path => {
+                self.first.note(misplaced::not_a_path(operand, first));
                 Part::Path
             }
             Role::Revision => Part::Revision,
@@ -78,17 +80,20 @@ impl<'c> Judge<'c> {
                 Part::Neither
             }
             Role::Path | Role::Pathspec => {
-                self.behind_a_path = true;
+                self.first_path.get_or_insert(operand.index());
                 self.place(operand, place);
                 Part::Path
             }
             // git looks at each that stands before `--`, and Owl's `--` stands before them all.
-            Role::RevisionOrPath | Role::PathIfThere if self.behind_a_path && matches!(place, Some(Place::Absent)) => {
-                self.first.note(no_such_path(operand));
+            Role::RevisionOrPath | Role::PathIfThere
+                if let Some(first) = self.first_path
+                    && matches!(place, Some(Place::Absent)) =>
+            {
+                self.first.note(misplaced::no_such_path(operand, first));
                 Part::Path
             }
-            Role::RevisionOrPath | Role::PathIfThere if self.behind_a_path || !matches!(place, Some(Place::Absent)) => {
-                self.behind_a_path = true;
+            Role::RevisionOrPath | Role::PathIfThere if !matches!(place, Some(Place::Absent)) => {
+                self.first_path.get_or_insert(operand.index());
                 // It was looked up as it stands, and git would take the colon for magic.
                 if operand.text.starts_with(':') {
                     self.first.note(unknown_magic(&operand.text));
@@ -98,7 +103,7 @@ impl<'c> Judge<'c> {
             }
             Role::RevisionOrPath => Part::Revision,
             Role::PathIfThere => {
-                self.first.note(neither(operand));
+                self.first.note(misplaced::neither(operand));
                 Part::Path
             }
         }
@@ -127,7 +132,7 @@ impl<'c> Judge<'c> {
                 None => return,
             },
             Some(Place::Unknown { reason }) => {
-                let message = format!("{} cannot be looked at: {}", tick(word), show::visible(reason));
+                let message = format!("{} cannot be looked at: {}", tick(word), show::on_one_line(reason));
                 Refusal::about(DenialKind::Operand, word, message)
             }
         };
@@ -213,7 +218,7 @@ impl Judge<'_> {
     }
 }
 
-const WHAT_GIT_RECORDS: &str = "what it records: `git log`, `git branch -vv`, `git status`";
+const WHAT_GIT_RECORDS: &str = "what it records: `git log`, `git branch -a`, `git status`";
 
 /// Refuses a path for what is wrong with it as written. `at` is the word's place in the line, when it is a word.
 pub(super) fn refuse_written(bad: &AsWritten, word: &str, workdir: Option<&AbsPath>, at: Option<usize>) -> Refusal {
@@ -224,7 +229,7 @@ pub(super) fn refuse_written(bad: &AsWritten, word: &str, workdir: Option<&AbsPa
             match (hint::relative_to(workdir, word), at) {
                 (Some(path), Some(at)) => refusal.suggest(vec![Suggestion::replaced("", at, 1, vec![path])]),
                 (None, _) if let Some(workdir) = workdir => {
-                    refusal.say(format!("nothing outside {} is read", show::visible(workdir.as_str())))
+                    refusal.say(format!("nothing outside {} is read", show::on_one_line(workdir.as_str())))
                 }
                 (_, _) => refusal.say("write the path relative to the workdir"),
             }
@@ -242,35 +247,6 @@ pub(super) fn refuse_written(bad: &AsWritten, word: &str, workdir: Option<&AbsPa
     }
 }
 
-/// Refuses what git would die of: a word behind a path that names none.
-fn no_such_path(operand: &Operand) -> Refusal {
-    let message = format!("{} stands behind a path, and no such path is here", tick(&operand.text));
-    let refusal = Refusal::about(DenialKind::Operand, &operand.text, message);
-    refusal.suggest(vec![Suggestion::parted("if it is a path of the past", operand.index())])
-}
-
-fn not_a_path(operand: &Operand) -> Refusal {
-    let message = format!("{} stands behind a path, where only paths may stand", tick(&operand.text));
-    Refusal::about(DenialKind::Operand, &operand.text, message).say("put revisions first, then `--`, then paths")
-}
-
-fn neither(operand: &Operand) -> Refusal {
-    let word = operand.text.as_str();
-    let message = if operand.bare_braces || words::has_brace_list(word) {
-        format!("nothing expands braces, and {} is neither a revision nor a path here", tick(word))
-    } else {
-        format!("{} is neither a revision nor a path here", tick(word))
-    };
-    let refusal = Refusal::about(DenialKind::Operand, word, message);
-    if words::has_brace_list(word) {
-        return refusal.suggest(braced(word, operand));
-    }
-    if word.contains('%') {
-        return refusal.say("a format is attached to its option: `git log --format='%h %s'`");
-    }
-    refusal.suggest(vec![Suggestion::parted("for a path of the past", operand.index())])
-}
-
 /// What lists the files that a glob was meant to name.
 fn listed(word: &str) -> Option<Suggestion> {
     let (include, directory) = hint::below(word)?;
@@ -280,7 +256,7 @@ fn listed(word: &str) -> Option<Suggestion> {
 }
 
 /// The same line with each name of a list in braces written out.
-fn braced(word: &str, operand: &Operand) -> Vec<Suggestion> {
+pub(super) fn braced(word: &str, operand: &Operand) -> Vec<Suggestion> {
     let Some(range) = words::brace_list(word, |_| true) else { return Vec::new() };
     let (before, behind) = (word.get(..range.start).unwrap_or_default(), word.get(range.end..).unwrap_or_default());
     let inside = word.get(range.start + 1..range.end - 1).unwrap_or_default();

@@ -196,11 +196,11 @@ fn changed(shown: &Shown, fresh: &Shown) -> Denial {
 impl Denial {
     /// Says that the workdir is not, or no longer, what it was.
     pub fn from_locate(error: &LocateError) -> Self {
-        Self::whole(DenialKind::Workdir, crate::show::visible(&error.to_string()))
+        Self::whole(DenialKind::Workdir, crate::show::on_one_line(&error.to_string()))
     }
 
     /// Says that the repository is not as it was registered, or borrows.
     pub fn from_repository(error: &RepositoryError) -> Self {
-        Self::whole(DenialKind::Workdir, crate::show::visible(&error.to_string()))
+        Self::whole(DenialKind::Workdir, crate::show::on_one_line(&error.to_string()))
     }
 }

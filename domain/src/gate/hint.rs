@@ -37,6 +37,8 @@ enum Draft {
     Replaced { at: usize, count: usize, with: Vec<String>, unless: &'static [&'static str] },
     /// The refused line with a `--` before this word, and whatever must not follow one before that.
     Parted(usize),
+    /// The refused line with the word at `at` before the one at `first`, and a `--` between them.
+    PutFirst { at: usize, first: usize },
     /// The refused line with words at a place in it, and words behind it.
     Around { at: usize, with: Vec<String>, behind: Vec<String> },
 }
@@ -65,6 +67,14 @@ impl Refusal {
     pub(super) fn suggest_or_say(mut self, suggestions: Vec<Suggestion>, hint: impl Into<Cow<'static, str>>) -> Self {
         self.fix = Some(Box::new(Fix::Lines(suggestions, Some(hint.into()))));
         self
+    }
+
+    /// Suggests the first of these lines that passes, else says what there is to say.
+    pub(super) fn suggest_or(self, suggestions: Vec<Suggestion>, hint: Option<String>) -> Self {
+        match hint {
+            Some(hint) => self.suggest_or_say(suggestions, hint),
+            None => self.suggest(suggestions),
+        }
     }
 
     /// Writes the hint for the line that was refused.
@@ -100,7 +110,7 @@ impl Suggestion {
     pub(super) fn unless(mut self, beginnings: &'static [&'static str]) -> Self {
         match &mut self.line {
             Draft::Replaced { unless, .. } => *unless = beginnings,
-            Draft::Line(_) | Draft::Parted(_) | Draft::Around { .. } => {}
+            Draft::Line(_) | Draft::Parted(_) | Draft::PutFirst { .. } | Draft::Around { .. } => {}
         }
         self
     }
@@ -108,6 +118,11 @@ impl Suggestion {
     /// Suggests the refused line with a `--` before this word.
     pub(super) fn parted(lead: impl Into<Cow<'static, str>>, at: usize) -> Self {
         Self { lead: lead.into(), line: Draft::Parted(at) }
+    }
+
+    /// Suggests the refused line with the word at `at` before the one at `first`, and a `--` between them.
+    pub(super) fn put_first(lead: impl Into<Cow<'static, str>>, at: usize, first: usize) -> Self {
+        Self { lead: lead.into(), line: Draft::PutFirst { at, first } }
     }
 
     /// Suggests the refused line with these words behind it.
@@ -134,11 +149,22 @@ impl Suggestion {
                 let (before, rest) = texts.split_at_checked(at)?;
                 let (word, later) = rest.split_first()?;
                 // Behind `--` an option would be a path.
-                if later.iter().any(|word| word.starts_with('-')) {
-                    join([before, later, &["--", *word]].concat())
-                } else {
-                    join([before, &["--", *word], later].concat())
+                match later.first() {
+                    Some(option) if option.starts_with('-') => join([before, later, &["--", *word]].concat()),
+                    _ if later.iter().any(|word| word.starts_with('-')) => return None,
+                    _ => join([before, &["--"], rest].concat()),
                 }
+            }
+            Draft::PutFirst { at, first } => {
+                let words = words::read(refused).ok()?;
+                let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+                let (before, rest) = texts.split_at_checked(first)?;
+                let (paths, word) = rest.split_at_checked(at.checked_sub(first)?)?;
+                let (word, later) = word.split_first()?;
+                if paths.iter().chain(later).any(|word| word.starts_with('-')) {
+                    return None;
+                }
+                join([before, &[*word, "--"], paths, later].concat())
             }
             Draft::Around { at, with, behind } => {
                 let words = words::read(refused).ok()?;
@@ -217,7 +243,7 @@ fn push_word(line: &mut String, word: &str) {
 
 /// Quotes a word of the line in a message.
 pub(super) fn tick(word: &str) -> String {
-    format!("`{}`", show::visible(word))
+    format!("`{}`", show::on_one_line(word))
 }
 
 /// Returns the path relative to the workdir when it lies inside as written.

@@ -190,7 +190,10 @@ impl Matcher<'_> {
             }
             (Takes::Nothing | Takes::Maybe(_), None) => self.give(opt, name, None, arg),
             (Takes::Attached(_), None) if opt.stands == Stands::OwlsOwn => {
-                let left_out = Suggestion::replaced("leave it out", position_of(arg.by), 1, Vec::new());
+                // ls takes the next word for the pattern; what is to be ignored of submodules is never the next word.
+                let is_value = |next: &&Arg| names_what_is_left_out(opt) && !next.word.text.starts_with('-');
+                let count = if args.peek().is_some_and(|next| is_value(&next)) { 2 } else { 1 };
+                let left_out = Suggestion::replaced("leave it out", position_of(arg.by), count, Vec::new());
                 self.first.note(missing(opt, name, text).suggest(vec![left_out]));
             }
             (Takes::Attached(_), None) => {
@@ -266,7 +269,10 @@ impl Matcher<'_> {
                                 let head = [name, "=HEAD"].concat();
                                 refusal.suggest(vec![Suggestion::replaced("", position_of(arg.by), 1, vec![head])])
                             }
-                            Takes::Nothing | Takes::Attached(_) | Takes::Maybe(_) | Takes::Next(_) => refusal,
+                            Takes::Nothing | Takes::Attached(_) | Takes::Maybe(_) | Takes::Next(_) => {
+                                let whole = [name, if is_long(name) { "=" } else { "" }, text].concat();
+                                refusal.suggest(vec![Suggestion::replaced("", position_of(arg.by), 2, vec![whole])])
+                            }
                         }
                     }
                     None => missing(opt, name, text),

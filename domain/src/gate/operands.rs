@@ -198,12 +198,16 @@ impl Operands<'_> {
                 self.operands.push(operand);
                 continue;
             }
-            let is_glob = revision == Revision::None && operand.text.contains(['*', '?', '[']);
+            let is_glob = (paths || revision == Revision::None) && operand.text.contains(['*', '?', '[']);
             let is_path = ["/", "./", "../"].iter().any(|start| operand.text.starts_with(start))
                 || matches!(operand.text.as_str(), "." | ".." | "-" | "");
-            paths |= operand.behind || is_glob || is_path || pathspec::is_only_a_pathspec(&operand.text);
-            if paths {
+            if operand.behind || is_glob || is_path || pathspec::is_only_a_pathspec(&operand.text) {
+                paths = true;
                 self.pathspec(operand);
+                continue;
+            }
+            if paths {
+                self.path_if_there(operand);
                 continue;
             }
             let written = place::as_written(&operand.text);
@@ -220,14 +224,19 @@ impl Operands<'_> {
                     self.operands.push(operand);
                 }
                 Revision::Good | Revision::None => {
-                    if self.is_fine(&operand.text, &operand) {
-                        operand.take_out_ways_up();
-                        operand.role = Role::PathIfThere;
-                        operand.look = Some(self.look(operand.text.clone(), Depth::Entry));
-                        self.operands.push(operand);
-                    }
+                    self.path_if_there(operand);
                 }
             }
+        }
+    }
+
+    /// Takes a word for a path that git would look for, and die of where it is not there.
+    fn path_if_there(&mut self, mut operand: Operand) {
+        if self.is_fine(&operand.text, &operand) {
+            operand.take_out_ways_up();
+            operand.role = Role::PathIfThere;
+            operand.look = Some(self.look(operand.text.clone(), Depth::Entry));
+            self.operands.push(operand);
         }
     }
 

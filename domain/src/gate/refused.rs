@@ -91,7 +91,7 @@ pub(super) const REFUSED: &[Refused] = &[
     Refused { of: Verbs(&[Verb::Branch]), names: &["-f", "--force", "--create-reflog", "--no-list", "--recurse-submodules"],
               why: "is for making a branch, and nothing here writes", instead: Nothing },
     Refused { of: Verbs(&[Verb::Branch]), names: &["-u", "--set-upstream-to", "--unset-upstream", "-t", "--track", "--no-track", "--set-upstream"],
-              why: "writes the configuration", instead: Say("what each branch follows: `git branch -vv`") },
+              why: "writes the configuration", instead: Say("what the branch here follows: `git status -sb`") },
     Refused { of: Verbs(&[Verb::Branch]), names: &["--edit-description", "--edit"],
               why: "starts an editor and writes", instead: Nothing },
     Refused { of: Verbs(&[Verb::Branch]), names: &["-q", "--quiet"],

@@ -4,6 +4,7 @@
 use super::{
     DenialKind, Program, Verb,
     hint::{Refusal, Suggestion, join, relative_to},
+    pipes,
     place::{self, AsWritten},
     words::{self, Fault, Word},
 };
@@ -46,6 +47,10 @@ pub(super) fn refuse(fault: &Fault, line: &str, workdir: Option<&AbsPath>) -> Re
 fn open_quote(line: &str, at: usize) -> Refusal {
     let (before, rest) = line.split_at(at);
     let quote: String = rest.chars().take(1).collect();
+    if let Some(suggestion) = with_an_apostrophe(line) {
+        let message = "an apostrophe inside single quotes ends them";
+        return Refusal::about(DenialKind::UnclosedQuote, &quote, message.into()).suggest(vec![suggestion]);
+    }
     // Behind a letter it was meant as an apostrophe.
     let suggestion = if quote == "'" && before.ends_with(char::is_alphanumeric) {
         Suggestion::line("put a backslash before it", [before, "\\", rest].concat())
@@ -56,6 +61,19 @@ fn open_quote(line: &str, at: usize) -> Refusal {
         .suggest_or_say(vec![suggestion], "close it")
 }
 
+/// Writes a text in single quotes that holds an apostrophe in double ones.
+fn with_an_apostrophe(line: &str) -> Option<Suggestion> {
+    let (first, last) = (line.find('\'')?, line.rfind('\'')?);
+    let inside = line.get(first + 1..last)?.replace("\\'", "'");
+    let (before, behind) = inside.split_once('\'')?;
+    let is_apostrophe = before.ends_with(char::is_alphanumeric) && behind.starts_with(char::is_alphanumeric);
+    if !is_apostrophe || behind.contains('\'') || line.contains('"') || inside.contains(['$', '`', '\\']) {
+        return None;
+    }
+    let (before, behind) = (line.get(..first)?, line.get(last + 1..)?);
+    Some(Suggestion::line("", [before, "\"", &inside, "\"", behind].concat()))
+}
+
 fn sign(line: &str, at: usize, workdir: Option<&AbsPath>) -> Refusal {
     let (before, rest) = line.split_at(at);
     let token = token(rest);
@@ -63,7 +81,7 @@ fn sign(line: &str, at: usize, workdir: Option<&AbsPath>) -> Refusal {
     let about = |message: String| Refusal::about(DenialKind::ShellSyntax, token, message);
     match token {
         "|" | "|&" => about(format!("`{token}` is a pipe, and there is no shell here to make one"))
-            .suggest(piped(line, before, behind)),
+            .suggest_or(pipes::piped(line, before, behind), hint_alone(before, workdir)),
         "&&" | "||" | ";" | "&" | ";;" => {
             let message = if token == "&" {
                 String::from("`&` sends a command to the background, and there is no shell here to do it")
@@ -72,14 +90,15 @@ fn sign(line: &str, at: usize, workdir: Option<&AbsPath>) -> Refusal {
             };
             match directory_of(before, workdir) {
                 Some(directory) => about(message).suggest_or_say(moved(&directory, behind), NAME_THE_DIRECTORY),
-                None => about(message).suggest(joined(line, before, behind)),
+                None => about(message).suggest_or(joined(line, before, behind), hint_alone(before, workdir)),
             }
         }
         "<<" | "<<<" => about(format!("`{token}` is text for standard input, and there is none"))
             .say("name the file to read, such as `cat README.md`"),
         ">" | ">>" | "<" | ">&" | ">|" | "&>" => {
+            let alone = before.trim_end_matches(|c: char| c.is_ascii_digit());
             about(format!("`{token}` redirects, and there is no shell here to do it"))
-                .suggest(redirected(line, token, before, behind))
+                .suggest_or(redirected(line, token, before, behind), hint_alone(alone, workdir))
         }
         "(" | ")" => {
             let message = format!("`{token}` stands outside quotes, where a shell would act on it");
@@ -99,10 +118,10 @@ fn sign(line: &str, at: usize, workdir: Option<&AbsPath>) -> Refusal {
             about("a line feed ends a command; one call is one command".into()).suggest(first_and_rest(before, behind))
         }
         _ if token.starts_with('$') => {
-            about(format!("`{}` is a variable, and nothing here expands it", show::visible(token)))
-                .say("write a path inside the workdir, or quote it to mean the text")
+            about(format!("`{}` is a variable, and nothing here expands it", show::on_one_line(token)))
+                .say("write what it stands for, or quote it to mean the text")
         }
-        _ => about(format!("`{}` is a control character outside quotes", show::visible(token)))
+        _ => about(format!("`{}` is a control character outside quotes", show::on_one_line(token)))
             .suggest(quoted(line, "quote it")),
     }
 }
@@ -125,106 +144,10 @@ fn token(rest: &str) -> &str {
     rest.get(..length).unwrap_or_default()
 }
 
-/// What a pipe was for, as one command.
-fn piped(line: &str, before: &str, behind: &str) -> Vec<Suggestion> {
-    let mut suggestions = as_text(line, before, behind, IN_A_TEXT);
-    let filter_line = behind.split(['|', '>', ';', '&']).next().unwrap_or_default();
-    if let (Ok(left), Ok(right)) = (words::read(before), words::read(filter_line)) {
-        let left: Vec<&str> = texts(&left);
-        let right: Vec<&str> = texts(&right);
-        suggestions.extend(one_command(&left, &right));
-    }
-    suggestions.push(Suggestion::line("send the first command alone", before.trim_end()));
-    suggestions
-}
-
-fn one_command(left: &[&str], right: &[&str]) -> Option<Suggestion> {
-    match (left, right) {
-        (["cat", glob], ["grep", options @ .., pattern])
-            if let Some((include, directory)) = super::hint::below(glob) =>
-        {
-            let words =
-                ["grep", "-r", &include].into_iter().chain(options.iter().copied()).chain([*pattern, directory]);
-            Some(Suggestion::words("", words))
-        }
-        (["cat", files @ ..], [filter @ ("grep" | "head" | "tail" | "wc"), options @ ..]) => Some(Suggestion::words(
-            "",
-            core::iter::once(*filter).chain(options.iter().copied()).chain(files.iter().copied()),
-        )),
-        // The count is one of commits: only where each is told in a few lines does it shorten as `head` would.
-        (["git", "log", rest @ ..], ["head", options @ ..]) if !rest.iter().any(|word| counts_otherwise(word)) => {
-            let count = match options {
-                [] => "10",
-                ["-n", count] => count,
-                [count] => count.trim_start_matches("-n").trim_start_matches('-'),
-                _ => return None,
-            };
-            let at = left.iter().position(|word| *word == "--").unwrap_or(left.len());
-            let (options, paths) = left.split_at(at);
-            Some(Suggestion::words("", options.iter().copied().chain(["-n", count]).chain(paths.iter().copied())))
-        }
-        (["git", "log", rest @ ..], ["grep", options @ .., pattern]) => searched(rest, options, pattern),
-        (_, _) => None,
-    }
-}
-
-/// Says whether with this word a number of commits is not what the first lines are.
-fn counts_otherwise(word: &str) -> bool {
-    let is_count =
-        word.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == 'n'));
-    is_count || word.starts_with("--max-count") || matches!(word, "--reverse" | "--graph") || shows_more(word)
-}
-
-/// Says whether a log with this word tells more of a commit than its message.
-fn shows_more(word: &str) -> bool {
-    const MORE: [&str; 17] = [
-        "-p",
-        "-u",
-        "-U",
-        "-c",
-        "-L",
-        "--patch",
-        "--unified",
-        "--cc",
-        "--stat",
-        "--shortstat",
-        "--numstat",
-        "--dirstat",
-        "--name-",
-        "--raw",
-        "--summary",
-        "--compact-summary",
-        "--word-diff",
-    ];
-    MORE.iter().any(|more| word.starts_with(more))
-}
-
-/// A log that is searched by git itself: its messages, or with a patch what changed.
-fn searched(rest: &[&str], options: &[&str], pattern: &str) -> Option<Suggestion> {
-    if rest.iter().any(|word| word.starts_with("--format") || word.starts_with("--pretty") || *word == "--graph") {
-        return None;
-    }
-    let mut own = Vec::new();
-    for option in options {
-        match *option {
-            "-i" | "--ignore-case" => own.push("-i"),
-            "-E" => own.push("-E"),
-            "-F" => own.push("-F"),
-            "-v" => own.push("--invert-grep"),
-            "-e" => {}
-            _ => return None,
-        }
-    }
-    let is_patch = rest.iter().any(|word| matches!(*word, "-p" | "-u" | "--patch"));
-    let (lead, search) = if is_patch && own.is_empty() {
-        ("to find what changed lines with it", format!("-G{pattern}"))
-    } else if rest.iter().any(|word| shows_more(word)) {
-        return None;
-    } else {
-        ("to search the messages", format!("--grep={pattern}"))
-    };
-    let words = ["git", "log", &search].into_iter().chain(own).chain(rest.iter().copied());
-    Some(Suggestion::words(lead, words))
+/// What would be said of the first command alone.
+fn hint_alone(before: &str, workdir: Option<&AbsPath>) -> Option<String> {
+    let alone = before.trim();
+    super::judge(alone, workdir).err()?.into_denial(alone).hint
 }
 
 /// What two commands were for, as one.
@@ -327,7 +250,7 @@ fn redirected(line: &str, token: &str, before: &str, behind: &str) -> Vec<Sugges
 }
 
 /// The options in whose values any sign may be meant as text, and those in whose values an angle bracket may.
-const IN_A_TEXT: &[&str] =
+pub(super) const IN_A_TEXT: &[&str] =
     &["--grep=", "--author=", "--committer=", "-G", "-S", "-e", "--regexp=", "--format=", "--pretty="];
 const IN_A_FORMAT: &[&str] = &["--format=", "--pretty="];
 
@@ -337,7 +260,7 @@ const FILTERS: [&str; 14] =
 
 /// The same line with its words in quotes, where a sign inside one may be meant as text: in what grep looks for, or in the
 /// value of one of these options. In a revision or a path it never is.
-fn as_text(line: &str, before: &str, behind: &str, options: &[&str]) -> Vec<Suggestion> {
+pub(super) fn as_text(line: &str, before: &str, behind: &str, options: &[&str]) -> Vec<Suggestion> {
     let is_blank = |c: char| c == ' ' || c == '\t';
     let next = behind.split([' ', '\t', '|', ';', '&', '>']).next().unwrap_or_default();
     let begins_a_command = Program::from_name(next).is_some() || FILTERS.contains(&next);
@@ -379,6 +302,6 @@ fn quote_from(line: &str) -> Suggestion {
     Suggestion::words("quote it to mean the text", line.split([' ', '\t']).filter(|word| !word.is_empty()))
 }
 
-fn texts(words: &[Word]) -> Vec<&str> {
+pub(super) fn texts(words: &[Word]) -> Vec<&str> {
     words.iter().map(|word| word.text.as_str()).collect()
 }

@@ -73,19 +73,24 @@ pub(super) fn bundle(rule: &Rule, word: &str, at: usize) -> Refusal {
 
 fn on_purpose(refused: &Refused, word: &str, name: &str, at: usize) -> Refusal {
     let refusal = Refusal::about(DenialKind::Option, word, format!("{} {}", tick(name), refused.why));
-    // A letter among others: the others stay.
-    let others: String =
-        if is_long(word) { String::new() } else { word.chars().filter(|c| !name.contains(*c)).collect() };
+    // A letter among others: the others stay, but for what is its value.
+    let takes_value = matches!(refused.instead, Instead::LeaveOutValue(_));
+    let letter = name.trim_start_matches('-');
+    let others: String = match word.trim_start_matches('-').split_once(letter) {
+        _ if is_long(word) => String::new(),
+        Some((before, _)) if takes_value => before.into(),
+        _ => word.chars().filter(|c| !name.contains(*c)).collect(),
+    };
     let kept: Vec<String> = if others.is_empty() || !word.is_ascii() { Vec::new() } else { vec![format!("-{others}")] };
     let with = |words: &[&str]| kept.iter().cloned().chain(words.iter().copied().map(String::from)).collect::<Vec<_>>();
     // A value that is not attached is the next word.
-    let is_value_next = word == name || (!is_long(word) && word.ends_with(name.trim_start_matches('-')));
+    let is_value_next =
+        word == name || (!is_long(word) && word.split_once(letter).is_some_and(|(_, value)| value.is_empty()));
     match refused.instead {
         Instead::LeaveOut => refusal.suggest_or_say(vec![Suggestion::replaced(LEAVE_OUT, at, 1, with(&[]))], LEAVE_OUT),
         Instead::LeaveOutValue(lead) => {
             let count = if is_value_next { 2 } else { 1 };
-            let kept = if is_value_next || is_long(word) { with(&[]) } else { Vec::new() };
-            refusal.suggest_or_say(vec![Suggestion::replaced(lead, at, count, kept)], lead)
+            refusal.suggest_or_say(vec![Suggestion::replaced(lead, at, count, with(&[]))], lead)
         }
         // `tail -fn5`: what stays says how much already.
         Instead::These(words) if words == ["-n", "50"] && others.contains(['n', 'c']) => {
@@ -171,7 +176,8 @@ pub(super) fn owls_own(rule: &Rule, given: &Given, word: &str, at: usize) -> Ref
             Refusal::about(DenialKind::Option, word, message)
         }
     };
-    refusal.suggest(vec![Suggestion::replaced("leave it out", at, 1, Vec::new())])
+    let is_value_next = given.value.is_some() && word == given.name;
+    refusal.suggest(vec![Suggestion::replaced("leave it out", at, if is_value_next { 2 } else { 1 }, Vec::new())])
 }
 
 /// Refuses what would be told wrongly in a linked worktree: git finds the main one's path by the common directory.

@@ -41,7 +41,7 @@ const OTHER_VERBS: &[(&[&str], &str)] = &[
     (&["cat-file"], "to see a file of a commit: `git show HEAD:README.md`"),
     (&["add", "commit", "reset", "restore", "rm", "mv", "clean", "merge", "rebase", "cherry-pick", "revert", "am", "apply"],
      "nothing here writes; to see what a person would: `git status`"),
-    (&["config"], "what each branch follows: `git branch -vv`"),
+    (&["config"], "what the branch here follows: `git status -sb`"),
     (&["worktree"], "Owl's own tools know the worktrees; the branches: `git branch -a`"),
     (&["help", "version"], "`git log --oneline -n 20`"),
 ];
@@ -55,7 +55,8 @@ pub(super) fn program(words: &[Word]) -> Refusal {
         return refusal.suggest(vec![Suggestion::replaced("no variable can be set; leave it out", 0, 1, Vec::new())]);
     }
     if STARTERS.contains(&name) {
-        return refusal.suggest(vec![Suggestion::replaced("send the command alone", 0, 1, Vec::new())]);
+        let alone = |count| Suggestion::replaced("send the command alone", 0, count, Vec::new());
+        return refusal.suggest(vec![alone(1), alone(2)]);
     }
     let bare = name.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
     if bare != name && Program::from_name(&bare).is_some() {
@@ -88,7 +89,9 @@ pub(super) fn program(words: &[Word]) -> Refusal {
             refusal.suggest_or_say(vec![line], "to read a part: `head -n 40 README.md`")
         }
         ("rg" | "ag" | "ack", [pattern, paths @ ..]) => {
-            let line = ["grep", "-rnE", pattern]
+            let says_which = |word: &&str| matches!(*word, "-F" | "-P" | "-G" | "--fixed-strings");
+            let which = if [pattern].into_iter().chain(paths).any(says_which) { "-rn" } else { "-rnE" };
+            let line = ["grep", which, pattern]
                 .into_iter()
                 .chain(if paths.is_empty() { &["."] } else { paths }.iter().copied());
             refusal.suggest_or_say(
@@ -99,6 +102,14 @@ pub(super) fn program(words: &[Word]) -> Refusal {
         ("find", [directory, "-name", glob]) if let Some((include, ".")) = hint::below(glob) => {
             let lists = Suggestion::words("to find names", ["grep", "-rl", &include, "", directory]);
             refusal.suggest_or_say(vec![lists], "`ls -R` lists a tree")
+        }
+        ("less" | "more" | "bat" | "nl" | "tac" | "open" | "vim" | "vi" | "nano", [.., file]) => {
+            let line = ["cat"].into_iter().chain((name == "nl").then_some("-n")).chain([*file]);
+            refusal.suggest_or_say(vec![Suggestion::words("to read it", line)], "to read a file: `cat README.md`")
+        }
+        ("stat" | "file" | "du", [.., file]) => {
+            let line = Suggestion::words("to see size and date", ["ls", "-ld", file]);
+            refusal.suggest_or_say(vec![line], "to see size and date: `ls -l README.md`")
         }
         (_, _) => match NEIGHBOURS.iter().find(|(names, _)| names.contains(&name)) {
             Some((_, hint)) => refusal.say(*hint),
@@ -195,7 +206,22 @@ pub(super) fn verb(words: &[Word], at: usize, workdir: Option<&AbsPath>) -> Refu
             };
             refusal.suggest(vec![Suggestion::words("", ["git", "show", &entry])])
         }
-        ("grep", Some(_)) if !rest.contains(&"HEAD") => {
+        ("rev-parse", Some("HEAD")) if rest.contains(&"--abbrev-ref") => {
+            refusal.suggest(vec![Suggestion::line("", "git branch --show-current")])
+        }
+        ("rev-parse", Some(revision)) => {
+            let line = ["git", "log", "-n", "1", "--format=%H %d", revision];
+            refusal.suggest_or_say(
+                vec![Suggestion::words("to name a commit", line)],
+                "to name a commit: `git log -n 1 --format='%H %d'`",
+            )
+        }
+        ("reflog", Some(_)) => {
+            let names = rest.iter().copied().filter(|word| !matches!(*word, "show" | "list"));
+            let line = ["git", "log", "-g", "--oneline"].into_iter().chain(names);
+            refusal.suggest_or_say(vec![Suggestion::words("", line)], "`git log -g --oneline`")
+        }
+        ("grep", Some(_)) if !rest.iter().any(|word| is_of_a_commit(word)) => {
             let tree = (rest.iter().filter(|word| !word.starts_with('-')).count() == 1).then_some(".");
             let line = Suggestion::words("to search the files", ["grep", "-rn"].into_iter().chain(rest).chain(tree));
             refusal.suggest_or_say(vec![line], "to search the files: `grep -rn PATTERN .`")
@@ -205,6 +231,11 @@ pub(super) fn verb(words: &[Word], at: usize, workdir: Option<&AbsPath>) -> Refu
             None => refusal,
         },
     }
+}
+
+/// Says whether a word of `git grep` says to search a commit, of which nothing here searches the files.
+fn is_of_a_commit(word: &str) -> bool {
+    matches!(word, "HEAD" | "--" | "main" | "master" | "--cached") || word.contains(['~', '^', '@'])
 }
 
 /// Writes `git blame` as a log of the lines that it is about.
