@@ -4,6 +4,7 @@
 use crate::{
     lines::{Daemons, daemon, fault, run, verdicts},
     support::{allow, ask, command, conversation, proposal},
+    work::held,
 };
 use owl_testkit::repo::{CANARY, Git, Hostile, Snapshot, TempRepo};
 use serde_json::{Value, json};
@@ -322,6 +323,7 @@ async fn what_git_waits_for_in_a_tree_ends_when_somebody_stops_it() {
         let shown = proposal(&mut client).await;
         allow(&mut client, &shown).await;
         let started = client.event_of("command.started").await;
+        held(&started).await;
         client.ok("chat.cancel", json!({ "conversation_id": id })).await;
         let item = command(&mut client).await;
         assert_eq!(item["result"]["ended_by"], "cancel", "{item}");

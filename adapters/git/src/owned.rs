@@ -20,6 +20,7 @@ use std::{
 
 /// What is a link to the entry of that name in the real directory, there or not.
 const LINKED: [&str; 6] = ["refs", "packed-refs", "logs", "shallow", WORKTREES, "reftable"];
+/// Likewise, but for a head that is a link itself.
 const HEAD: &str = "HEAD";
 /// The same of the real `objects/info`.
 const LINKED_INFO: [&str; 2] = ["commit-graph", "commit-graphs"];

@@ -117,7 +117,7 @@ impl<'c> Judge<'c> {
             Some(Place::Inside(found)) => return self.found(operand, found),
             Some(Place::Outside { leads_to }) => {
                 let message = format!("{} leads to {}, out of the workdir", tick(word), tick(leads_to));
-                Refusal::about(DenialKind::PathOutside, word, message)
+                Refusal::about(DenialKind::PathOutside, word, message).say(STAY_INSIDE)
             }
             Some(Place::Git) => {
                 let message = format!("{} is git data, which is not part of what can be read", tick(word));
@@ -218,6 +218,7 @@ impl Judge<'_> {
     }
 }
 
+const STAY_INSIDE: &str = "write a path that stays inside; `ls` lists the workdir";
 const WHAT_GIT_RECORDS: &str = "what it records: `git log`, `git branch -a`, `git status`";
 
 /// Refuses a path for what is wrong with it as written. `at` is the word's place in the line, when it is a word.
@@ -235,7 +236,8 @@ pub(super) fn refuse_written(bad: &AsWritten, word: &str, workdir: Option<&AbsPa
             }
         }
         AsWritten::Climbs => {
-            Refusal::about(DenialKind::PathOutside, word, format!("{} climbs out of the workdir", tick(word)))
+            let message = format!("{} climbs out of the workdir", tick(word));
+            Refusal::about(DenialKind::PathOutside, word, message).say(STAY_INSIDE)
         }
         AsWritten::Git(name) => {
             let message = format!("{} is not part of what can be read: it holds the credential", tick(name));

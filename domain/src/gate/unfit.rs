@@ -31,7 +31,7 @@ pub(super) fn option(rule: &Rule, word: &str, name: &str, at: usize) -> Refusal 
             refusal("; names are written whole").suggest(vec![Suggestion::replaced("", at, 1, with)])
         }
         (Some(_), Some(_)) => refusal("; names are written whole"),
-        (None, _) => refusal(""),
+        (None, _) => refusal("").suggest(vec![Suggestion::replaced(LEAVE_OUT, at, 1, Vec::new())]),
     }
 }
 
@@ -50,7 +50,10 @@ pub(super) fn letter(rule: &Rule, word: &str, name: &str, at: usize) -> Refusal 
         // `grep '->' src`: what cannot be letters was meant as the pattern.
         let is_pattern = rule.program == Program::Grep && !letters.bytes().all(|b| b.is_ascii_alphanumeric());
         let pattern = Suggestion::replaced("if it is the pattern", at, 1, vec!["-e".into(), word.into()]);
-        return if is_pattern { refusal.suggest(vec![pattern]) } else { refusal };
+        let others: String = word.chars().filter(|c| !name.contains(*c)).collect();
+        let kept = if others.is_empty() || !word.is_ascii() { Vec::new() } else { vec![format!("-{others}")] };
+        let left_out = Suggestion::replaced(LEAVE_OUT, at, 1, kept);
+        return refusal.suggest(vec![if is_pattern { pattern } else { left_out }]);
     }
     let message =
         format!("{} is not an option of {} here; a number stands alone, such as `-5`", tick(word), rule.covers());
@@ -123,16 +126,16 @@ pub(super) fn value(opt: &Opt, name: &str, text: &str, word: &str, wrong: Wrong,
     }
     match wrong {
         Wrong::NotAmong(words) => {
-            about(format!("`{name}` takes one of {}; {} is none of them", words.join(", "), tick(text)))
+            let message = format!("`{name}` takes one of {}; {} is none of them", words.join(", "), tick(text));
+            about(message).suggest(vec![left_out])
         }
         Wrong::Placeholder(range) => placeholder(name, text, range, word, at),
         Wrong::Expected(expected) => {
             let refusal = about(format!("`{name}` takes {expected}; {} is none", tick(text)));
-            let is_include = opt.value() == Some(Value::Include) && !text.is_empty();
             if opt.value() == Some(Value::SortKey) && text.trim_start_matches('-').starts_with("signature") {
                 return about(format!("{} makes git start a signature program", tick(text))).suggest(vec![left_out]);
             }
-            if is_include { refusal.suggest(vec![left_out]) } else { refusal }
+            refusal.suggest(vec![left_out])
         }
         Wrong::Path(AsWritten::Empty) => about(format!("`{name}` needs a path that is not empty")),
         Wrong::Path(AsWritten::Fine | AsWritten::Absolute | AsWritten::Climbs | AsWritten::Git(_)) => {

@@ -23,8 +23,9 @@ const NEIGHBOURS: &[(&[&str], &str)] = &[
 ];
 
 /// Words that only start another program.
-const STARTERS: [&str; 12] =
-    ["sudo", "env", "exec", "command", "time", "nice", "nohup", "timeout", "xargs", "builtin", "doas", "stdbuf"];
+const STARTERS: [&str; 13] = [
+    "sudo", "env", "exec", "command", "time", "nice", "nohup", "timeout", "xargs", "builtin", "doas", "stdbuf", "eval",
+];
 
 /// Verbs that people reach for, and what shows the same here.
 #[rustfmt::skip]
@@ -113,7 +114,7 @@ pub(super) fn program(words: &[Word]) -> Refusal {
         }
         (_, _) => match NEIGHBOURS.iter().find(|(names, _)| names.contains(&name)) {
             Some((_, hint)) => refusal.say(*hint),
-            None => refusal,
+            None => refusal.say("to read: `cat README.md`; to search: `grep -rn PATTERN .`; to list: `ls -la`"),
         },
     }
 }
@@ -228,7 +229,7 @@ pub(super) fn verb(words: &[Word], at: usize, workdir: Option<&AbsPath>) -> Refu
         }
         (_, _) => match OTHER_VERBS.iter().find(|(names, _)| names.contains(&name)) {
             Some((_, hint)) => refusal.say(*hint),
-            None => refusal,
+            None => refusal.say("what can be read: `git log`, `git show`, `git diff`, `git status`, `git branch -a`"),
         },
     }
 }
