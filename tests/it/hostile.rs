@@ -331,3 +331,40 @@ async fn what_git_waits_for_in_a_tree_ends_when_somebody_stops_it() {
         assert!(!Path::new(&format!("/proc/{}", started["pid"])).exists());
     }
 }
+
+#[tokio::test]
+async fn two_paths_are_never_compared_by_themselves_when_git_takes_the_directory_for_no_repository() {
+    let repo = TempRepo::with_commit();
+    for path in ["vendor/in/.git/config", "vendor/x.txt"] {
+        repo.write(path, CANARY);
+    }
+    repo.commit_file("src/main.rs", "code\n");
+    let git = repo.root().join(".git");
+    let lines = ["git diff vendor src", "git diff -- vendor/in src", "git diff vendor -- src", "git diff . src"];
+    for yaml in WALLS {
+        for broken in ["HEAD", "refs"] {
+            let daemons = daemon(yaml, &[], &[repo.root()]).await;
+            let aside = repo.beside(broken);
+            fs::rename(git.join(broken), &aside).unwrap();
+            let mut client = daemons.daemon.connect().await;
+            let said = verdicts(&mut client, repo.root(), &lines).await;
+            if broken == "HEAD" {
+                assert!(said.iter().all(|(_, kind)| kind.as_deref() == Some("workdir")), "{said:?}");
+            } else {
+                // What runs looks for what it prints itself, and none of it may be planted.
+                let lines: Vec<&str> =
+                    said.iter().filter(|(_, kind)| kind.is_none()).map(|(line, _)| line.as_str()).collect();
+                assert!(lines.len() > 2, "{said:?}");
+                for (line, item) in run(&daemons.daemon, repo.root(), &lines).await {
+                    assert_eq!(
+                        (&item["outcome"], &item["result"]["exit_code"]),
+                        (&json!("ran"), &json!(129)),
+                        "{line}"
+                    );
+                    assert_eq!(item["result"]["stdout"]["head"], "", "{line}");
+                }
+            }
+            fs::rename(&aside, git.join(broken)).unwrap();
+        }
+    }
+}

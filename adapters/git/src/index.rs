@@ -11,7 +11,7 @@ use crate::{
     read::read_small_as_of,
     submodules,
 };
-use copies::Copies;
+use copies::{Copies, Staged};
 use owl_domain::{
     git_names::spells_dot_git,
     project::{Pin, Pins},
@@ -107,25 +107,30 @@ impl Indexes {
     pub(crate) fn look(&self, pins: &Pins, hash: Hash, copy: &Path) -> io::Result<Vec<Pin>> {
         let git_dir = Path::new(pins.git_dir.path.as_str());
         let mut readable = Vec::new();
-        let Some(names) = self.read(&git_dir.join("index"), hash, Some(copy))? else { return Ok(readable) };
+        let file = git_dir.join("index");
+        let Some((names, staged)) = self.read(&file, hash, Some(copy))? else { return Ok(readable) };
         names.look(pins, &mut readable)?;
         if let Some(base) = &names.base
-            && let Some(names) = self.read(&git_dir.join(format!("sharedindex.{base}")), hash, None)?
+            && let Some((names, _)) = self.read(&git_dir.join(format!("sharedindex.{base}")), hash, None)?
         {
             names.look(pins, &mut readable)?;
+        }
+        if let Some(staged) = staged {
+            let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+            read.copies.put(staged).map_err(|error| not_copied(&file, &error))?;
         }
         Ok(readable)
     }
 
-    /// Reads one file; none when there is none. One at a time: it is kept whole while it is read.
-    fn read(&self, file: &Path, hash: Hash, copy: Option<&Path>) -> io::Result<Option<Arc<Names>>> {
+    /// Reads one file, and writes its copy beside where that belongs; none when there is none. One at a time: it is kept
+    /// whole while it is read.
+    fn read(&self, file: &Path, hash: Hash, copy: Option<&Path>) -> io::Result<Option<(Arc<Names>, Option<Staged>)>> {
         let named = |reason: String| io::Error::other(format!("`{}` {reason}", file.display()));
-        let not_copied = |error: io::Error| named(format!("cannot be copied: {error}"));
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let Read { known, copies } = &mut *read;
         let content = read_small_as_of(file, MOST_BYTES).map_err(|error| named(format!("cannot be read: {error}")))?;
         let Some((content, modified)) = content else {
-            copy.map_or(Ok(()), |copy| copies.remove(copy)).map_err(not_copied)?;
+            copy.map_or(Ok(()), |copy| copies.remove(copy)).map_err(|error| not_copied(file, &error))?;
             return Ok(None);
         };
         let hashed = self.key.hash_one(&content);
@@ -145,12 +150,14 @@ impl Indexes {
             }
         };
         let names = found.map_err(|fault| named(fault.to_string()))?;
-        if let Some(copy) = copy {
-            copies.put(copy, &content, hashed, modified).map_err(not_copied)?;
-        }
+        let staged = copy.map_or(Ok(None), |copy| copies.stage(copy, &content, hashed, modified));
         drop(read);
-        Ok(Some(names))
+        Ok(Some((names, staged.map_err(|error| not_copied(file, &error))?)))
     }
+}
+
+fn not_copied(file: &Path, error: &io::Error) -> io::Error {
+    io::Error::other(format!("`{}` cannot be copied: {error}", file.display()))
 }
 
 impl Names {

@@ -1,7 +1,10 @@
 //! Whether a repository is still what it was when it was registered (D14): each directory by device and inode, `.git`
 //! by where it leads, and a linked worktree from the side of the repository, never from its own file alone.
 
-use crate::read::read_path;
+use crate::{
+    links::branch_of,
+    read::{PATHS_BYTES, read_path, read_small},
+};
 use owl_domain::{
     project::{Pin, Pins},
     text::AbsPath,
@@ -72,6 +75,7 @@ pub(crate) fn check(pins: &Pins) -> Result<(), String> {
     }
     stands(&pins.git_dir)?;
     stands(&pins.common_dir)?;
+    has_head(Path::new(pins.git_dir.path.as_str()))?;
     let (git_dir, common_dir) = (Path::new(pins.git_dir.path.as_str()), Path::new(pins.common_dir.path.as_str()));
     if pins.git_dir == pins.common_dir {
         return no_commondir(git_dir);
@@ -128,6 +132,21 @@ pub(crate) fn leads_back(git_dir: &Path, common_dir: &Path, dot_git: &Path) -> b
 }
 
 /// Makes sure that a pinned directory stands where it did.
+/// Makes sure of what git looks for first: without it it takes the directory for no repository.
+fn has_head(git_dir: &Path) -> Result<(), String> {
+    let head = git_dir.join("HEAD");
+    let content = read_small(&head, PATHS_BYTES).unwrap_or_default().unwrap_or_default();
+    let is_ref =
+        |content: &[u8]| content.strip_prefix(b"ref:").is_some_and(|name| name.trim_ascii().starts_with(b"refs/"));
+    let is_commit = |content: &[u8]| {
+        [40, 64].iter().any(|length| content.get(..*length).is_some_and(|name| name.iter().all(u8::is_ascii_hexdigit)))
+    };
+    if is_ref(&content) || is_commit(&content) || branch_of(&head).is_some() {
+        return Ok(());
+    }
+    Err(format!("`{}` names neither a branch nor a commit", head.display()))
+}
+
 fn stands(pin: &Pin) -> Result<(), String> {
     let path = pin.path.as_str();
     match fs::symlink_metadata(path) {

@@ -24,7 +24,7 @@ pub(crate) fn look(submodule: &Path, pins: &Pins) -> io::Result<Vec<Pin>> {
     let foreign = || {
         let (submodule, dot_git) = (submodule.display(), dot_git.display());
         Err(io::Error::other(format!(
-            "`{dot_git}` leads out of the repository, and `{submodule}` is a submodule of it"
+            "`{dot_git}` leads to no repository of its own below this one, and `{submodule}` is a submodule of it"
         )))
     };
     match fs::symlink_metadata(&dot_git) {
@@ -34,7 +34,8 @@ pub(crate) fn look(submodule: &Path, pins: &Pins) -> io::Result<Vec<Pin>> {
             // What leads nowhere is no repository to git.
             let Ok(leads_to) = fs::canonicalize(submodule.join(named)) else { return Ok(Vec::new()) };
             let own = [&pins.common_dir, &pins.work_tree].map(|pin| Path::new(pin.path.as_str()));
-            if !own.iter().any(|own| leads_to.starts_with(own)) {
+            let itself = [&pins.git_dir, &pins.common_dir].map(|pin| Path::new(pin.path.as_str()));
+            if !own.iter().any(|own| leads_to.starts_with(own)) || itself.contains(&leads_to.as_path()) {
                 return foreign();
             }
             refuse_astray(&leads_to)?;

@@ -34,7 +34,7 @@ enum Draft {
     /// As it is.
     Line(String),
     /// The refused line with other words in place of some.
-    Replaced { at: usize, count: usize, with: Vec<String>, unless: &'static [&'static str] },
+    Replaced { at: usize, count: usize, with: Vec<String>, unless: &'static [&'static str], if_last: bool },
     /// The refused line with a `--` before this word, and whatever must not follow one before that.
     Parted(usize),
     /// The refused line with the word at `at` before the one at `first`, and a `--` between them.
@@ -103,7 +103,7 @@ impl Suggestion {
 
     /// Suggests the refused line with these words in place of `count` from `at` on.
     pub(super) fn replaced(lead: impl Into<Cow<'static, str>>, at: usize, count: usize, with: Vec<String>) -> Self {
-        Self { lead: lead.into(), line: Draft::Replaced { at, count, with, unless: &[] } }
+        Self { lead: lead.into(), line: Draft::Replaced { at, count, with, unless: &[], if_last: false } }
     }
 
     /// Suggests it only where no other word begins with one of these.
@@ -113,6 +113,20 @@ impl Suggestion {
             Draft::Line(_) | Draft::Parted(_) | Draft::PutFirst { .. } | Draft::Around { .. } => {}
         }
         self
+    }
+
+    /// Suggests it only where no operand follows, which may be a value of what is left out.
+    pub(super) fn if_last(mut self) -> Self {
+        match &mut self.line {
+            Draft::Replaced { if_last, .. } => *if_last = true,
+            Draft::Line(_) | Draft::Parted(_) | Draft::PutFirst { .. } | Draft::Around { .. } => {}
+        }
+        self
+    }
+
+    /// Suggests it with other words that lead to it.
+    pub(super) fn led(self, lead: &'static str) -> Self {
+        Self { lead: lead.into(), ..self }
     }
 
     /// Suggests the refused line with a `--` before this word.
@@ -173,8 +187,11 @@ impl Suggestion {
                 let line = first.iter().map(text).chain(with).chain(rest.iter().map(text)).chain(behind);
                 join(line.collect::<Vec<_>>().iter().map(String::as_str))
             }
-            Draft::Replaced { at, count, with, unless } => {
+            Draft::Replaced { at, count, with, unless, if_last } => {
                 let words = words::read(refused).ok()?;
+                if if_last && words.get(at + count).is_some_and(|next| !next.text.starts_with('-')) {
+                    return None;
+                }
                 if words.iter().any(|word| unless.iter().any(|beginning| word.text.starts_with(beginning))) {
                     return None;
                 }

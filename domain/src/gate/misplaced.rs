@@ -15,7 +15,8 @@ pub(super) fn no_such_path(operand: &Operand, first: usize) -> Refusal {
     let refusal = Refusal::about(DenialKind::Operand, &operand.text, message);
     let of_the_past = Suggestion::parted("put paths behind `--`", first);
     // A name with an ending is more likely a file's; a guess in either case, and it says so.
-    let is_name = operand.text.rsplit('/').next().is_some_and(|name| name.contains('.') && !name.contains(".."));
+    let is_name = operand.text.rsplit('/').next().is_some_and(|name| name.contains('.') && !name.contains(".."))
+        && !operand.text.contains(':');
     refusal.suggest(if is_name { vec![of_the_past] } else { vec![put_first(operand, first), of_the_past] })
 }
 

@@ -201,11 +201,12 @@ impl Operands<'_> {
             let is_glob = (paths || revision == Revision::None) && operand.text.contains(['*', '?', '[']);
             let is_path = ["/", "./", "../"].iter().any(|start| operand.text.starts_with(start))
                 || matches!(operand.text.as_str(), "." | ".." | "-" | "");
-            if operand.behind || is_glob || is_path || pathspec::is_only_a_pathspec(&operand.text) {
+            if operand.behind || is_glob || pathspec::is_only_a_pathspec(&operand.text) {
                 paths = true;
                 self.pathspec(operand);
                 continue;
             }
+            paths |= is_path;
             if paths {
                 self.path_if_there(operand);
                 continue;

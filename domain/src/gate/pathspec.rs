@@ -19,7 +19,8 @@ pub(super) fn path_of(spec: &str) -> Option<&str> {
 
 /// Says whether a word can only be a pathspec, wherever it stands.
 pub(super) fn is_only_a_pathspec(word: &str) -> bool {
-    [":(", ":!", ":^"].iter().any(|magic| word.starts_with(magic))
+    // `:/` with words behind it is a search in messages.
+    word == ":/" || [":(", ":!", ":^"].iter().any(|magic| word.starts_with(magic))
 }
 
 /// Not `attr`, whose values the repository defines, and not `prefix`, which is git's own.

@@ -7,6 +7,8 @@ use super::{
 };
 use alloc::{format, vec::Vec};
 
+const FIRST_TWO: &str = "the first two as one, and no more";
+
 /// What a pipe was for, as one command.
 pub(super) fn piped(line: &str, before: &str, behind: &str) -> Vec<Suggestion> {
     let mut suggestions = as_text(line, before, behind, IN_A_TEXT);
@@ -19,7 +21,8 @@ pub(super) fn piped(line: &str, before: &str, behind: &str) -> Vec<Suggestion> {
     if let (Ok(left), Ok(right)) = (words::read(before), words::read(filter_line)) {
         let left: Vec<&str> = texts(&left);
         let right: Vec<&str> = texts(&right);
-        suggestions.extend(one_command(&left, &right));
+        let is_last = filter_line.trim_end().len() == behind.trim_end().len();
+        suggestions.extend(one_command(&left, &right).map(|one| if is_last { one } else { one.led(FIRST_TWO) }));
     }
     suggestions.push(Suggestion::line("send the first command alone", before.trim_end()));
     suggestions
@@ -32,10 +35,15 @@ fn one_command(left: &[&str], right: &[&str]) -> Option<Suggestion> {
                 ["grep", "-r", &include].into_iter().chain(options.iter().copied()).chain([*pattern, directory]);
             Some(Suggestion::words("", words))
         }
-        (["cat", files @ ..], [filter @ ("grep" | "head" | "tail" | "wc"), options @ ..]) => Some(Suggestion::words(
-            "",
-            core::iter::once(*filter).chain(options.iter().copied()).chain(files.iter().copied()),
-        )),
+        // Of several files `head` would print the first lines of each.
+        (["cat", files @ ..], [filter @ ("grep" | "head" | "tail" | "wc"), options @ ..])
+            if files.len() == 1 || matches!(*filter, "grep" | "wc") =>
+        {
+            Some(Suggestion::words(
+                "",
+                core::iter::once(*filter).chain(options.iter().copied()).chain(files.iter().copied()),
+            ))
+        }
         // The count is one of commits: only where each is told in a few lines does it shorten as `head` would.
         (["git", "log", rest @ ..], ["head", options @ ..]) if !rest.iter().any(|word| counts_otherwise(word)) => {
             let count = match options {
@@ -46,7 +54,8 @@ fn one_command(left: &[&str], right: &[&str]) -> Option<Suggestion> {
             };
             let at = left.iter().position(|word| *word == "--").unwrap_or(left.len());
             let (options, paths) = left.split_at(at);
-            Some(Suggestion::words("", options.iter().copied().chain(["-n", count]).chain(paths.iter().copied())))
+            let words = options.iter().copied().chain(["-n", count]).chain(paths.iter().copied());
+            Some(Suggestion::words("commits in place of lines", words))
         }
         (["git", "log", rest @ ..], ["grep", options @ .., pattern]) => searched(rest, options, pattern),
         (_, _) => None,
@@ -55,9 +64,13 @@ fn one_command(left: &[&str], right: &[&str]) -> Option<Suggestion> {
 
 /// Says whether with this word a number of commits is not what the first lines are.
 fn counts_otherwise(word: &str) -> bool {
-    let is_count =
+    is_count(word) || matches!(word, "--reverse" | "--graph") || shows_more(word)
+}
+
+fn is_count(word: &str) -> bool {
+    let is_letter =
         word.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == 'n'));
-    is_count || word.starts_with("--max-count") || matches!(word, "--reverse" | "--graph") || shows_more(word)
+    is_letter || word.starts_with("--max-count")
 }
 
 /// Says whether a log with this word tells more of a commit than its message.
@@ -86,7 +99,11 @@ fn shows_more(word: &str) -> bool {
 
 /// A log that is searched by git itself: its messages, or with a patch what changed.
 fn searched(rest: &[&str], options: &[&str], pattern: &str) -> Option<Suggestion> {
-    if rest.iter().any(|word| word.starts_with("--format") || word.starts_with("--pretty") || *word == "--graph") {
+    const OTHERWISE: [&str; 9] =
+        ["--format", "--pretty", "--graph", "--decorate", "--grep", "--invert-grep", "--skip", "-G", "-S"];
+    // A search beside another is none of what passed that one; a number counts what is found.
+    let is_other = |word: &&str| OTHERWISE.iter().any(|other| word.starts_with(other));
+    if rest.iter().any(is_other) || rest.iter().any(|word| is_count(word)) {
         return None;
     }
     let mut own = Vec::new();

@@ -291,7 +291,9 @@ pub(super) const POLICY: &[Rule] = &[
     Rule {
         program: Program::Git,
         verb: Some(Verb::Diff),
-        adds: &["--no-ext-diff", "--no-textconv", "--submodule=short", "--ignore-submodules=dirty"],
+        // Where git takes the directory for no repository it would compare any two paths by itself, as with `--no-index`:
+        // it knows no option of a log then, and ends.
+        adds: NO_PROGRAM,
         adds_behind: &[],
         options: &[DISARMED, DIFFERENCES, STAGED],
         number: None,

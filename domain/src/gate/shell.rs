@@ -2,7 +2,7 @@
 //! the line is refused in any case (ADR-0022, D10).
 
 use super::{
-    DenialKind, Program, Verb,
+    DenialKind, Program,
     hint::{Refusal, Suggestion, join, relative_to},
     pipes,
     place::{self, AsWritten},
@@ -214,9 +214,7 @@ pub(super) fn re_rooted(directory: &str, words: &[&str]) -> Option<String> {
     if paths.is_empty() && !matches!(directory, "." | "") {
         match (checked.program(), checked.verb()) {
             // It tells of the whole repository wherever it runs.
-            (Program::Git, Some(Verb::Branch)) => {}
-            (Program::Git, _) if words.contains(&"--") => line.push(directory.to_string()),
-            (Program::Git, _) => line.extend(["--".to_string(), directory.to_string()]),
+            (Program::Git, _) => {}
             (Program::Ls | Program::Grep, _) => line.push(directory.to_string()),
             (Program::Cat | Program::Head | Program::Tail | Program::Wc, _) => return None,
         }

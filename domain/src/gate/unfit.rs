@@ -31,7 +31,10 @@ pub(super) fn option(rule: &Rule, word: &str, name: &str, at: usize) -> Refusal 
             refusal("; names are written whole").suggest(vec![Suggestion::replaced("", at, 1, with)])
         }
         (Some(_), Some(_)) => refusal("; names are written whole"),
-        (None, _) => refusal("").suggest(vec![Suggestion::replaced(LEAVE_OUT, at, 1, Vec::new())]),
+        (None, _) => {
+            let left_out = Suggestion::replaced(LEAVE_OUT, at, 1, Vec::new());
+            refusal("").suggest(vec![if value.is_empty() { left_out.if_last() } else { left_out }])
+        }
     }
 }
 
@@ -52,7 +55,7 @@ pub(super) fn letter(rule: &Rule, word: &str, name: &str, at: usize) -> Refusal 
         let pattern = Suggestion::replaced("if it is the pattern", at, 1, vec!["-e".into(), word.into()]);
         let others: String = word.chars().filter(|c| !name.contains(*c)).collect();
         let kept = if others.is_empty() || !word.is_ascii() { Vec::new() } else { vec![format!("-{others}")] };
-        let left_out = Suggestion::replaced(LEAVE_OUT, at, 1, kept);
+        let left_out = Suggestion::replaced(LEAVE_OUT, at, 1, kept).if_last();
         return refusal.suggest(vec![if is_pattern { pattern } else { left_out }]);
     }
     let message =

@@ -75,7 +75,8 @@ pub(super) fn program(words: &[Word]) -> Refusal {
         ("fgrep", rest) => refusal.suggest(vec![Suggestion::words("", ["grep", "-F"].iter().chain(rest).copied())]),
         ("ll", rest) => refusal.suggest(vec![Suggestion::words("", ["ls", "-l"].iter().chain(rest).copied())]),
         ("sed", ["-n", range, files @ ..]) if let Some(last) = last_line(range) => {
-            let line = Suggestion::words("", ["head", "-n", last].iter().chain(files).copied());
+            let lead = if range.starts_with("1,") || last == "1" { "" } else { "up to its last line" };
+            let line = Suggestion::words(lead, ["head", "-n", last].iter().chain(files).copied());
             refusal.suggest_or_say(vec![line], "to read a part: `head -n 40 README.md`")
         }
         ("sed", ["-n", range, file])
@@ -205,7 +206,9 @@ pub(super) fn verb(words: &[Word], at: usize, workdir: Option<&AbsPath>) -> Refu
                 Some(entry) => entry.into(),
                 None => "stash@{0}".into(),
             };
-            refusal.suggest(vec![Suggestion::words("", ["git", "show", &entry])])
+            // Of what was staged, `show` tells nothing: it is in two parents of three.
+            let before = [&entry, "^"].concat();
+            refusal.suggest(vec![Suggestion::words("", ["git", "diff", &before, &entry])])
         }
         ("rev-parse", Some("HEAD")) if rest.contains(&"--abbrev-ref") => {
             refusal.suggest(vec![Suggestion::line("", "git branch --show-current")])
@@ -217,7 +220,7 @@ pub(super) fn verb(words: &[Word], at: usize, workdir: Option<&AbsPath>) -> Refu
                 "to name a commit: `git log -n 1 --format='%H %d'`",
             )
         }
-        ("reflog", Some(_)) => {
+        ("reflog", Some(operand)) if !matches!(operand, "expire" | "delete" | "exists") => {
             let names = rest.iter().copied().filter(|word| !matches!(*word, "show" | "list"));
             let line = ["git", "log", "-g", "--oneline"].into_iter().chain(names);
             refusal.suggest_or_say(vec![Suggestion::words("", line)], "`git log -g --oneline`")

@@ -30,26 +30,46 @@ struct Made {
     stamp: Option<Stamp>,
 }
 
+/// A copy that is written and not yet in its place.
+#[derive(Debug)]
+pub(super) struct Staged {
+    copy: PathBuf,
+    new: PathBuf,
+    made: Made,
+}
+
 impl Copies {
-    /// Makes the copy at a path, unless it stands there. It is as old as the original: git takes a file for changed that is
-    /// not older than the index, whatever else is noted of it.
-    pub(super) fn put(&mut self, copy: &Path, content: &[u8], hashed: u64, modified: SystemTime) -> io::Result<()> {
+    /// Writes the copy beside its place, unless it stands there. It is as old as the original: git takes a file for changed
+    /// that is not older than the index, whatever else is noted of it.
+    pub(super) fn stage(
+        &self,
+        copy: &Path,
+        content: &[u8],
+        hashed: u64,
+        modified: SystemTime,
+    ) -> io::Result<Option<Staged>> {
         lock(copy)?;
         let there = Made { content: hashed, modified, stamp: Stamp::of(copy)? };
         if there.stamp.is_some() && self.0.get(copy) == Some(&there) {
-            return Ok(());
+            return Ok(None);
         }
         let new = beside(copy, NEW);
         remove(&new)?;
         let mut file = private(&new)?;
         file.write_all(content)?;
         file.set_times(FileTimes::new().set_modified(modified))?;
-        drop(file);
-        fs::rename(&new, copy)?;
+        Ok(Some(Staged { copy: copy.into(), new, made: there }))
+    }
+
+    /// Puts in its place what was looked at and found good.
+    pub(super) fn put(&mut self, staged: Staged) -> io::Result<()> {
+        let Staged { copy, new, made } = staged;
+        fs::rename(&new, &copy)?;
         if self.0.len() == KNOWN_FILES {
             self.0.clear();
         }
-        self.0.insert(copy.into(), Made { stamp: Stamp::of(copy)?, ..there });
+        let made = Made { stamp: Stamp::of(&copy)?, ..made };
+        self.0.insert(copy, made);
         Ok(())
     }
 

@@ -257,9 +257,12 @@ fn a_submodule_whose_repository_is_another_ones_is_refused() {
     let head = other.git(["rev-parse", "HEAD"]);
     repo.git(["update-index", "--add", "--cacheinfo", &format!("160000,{head},sub")]);
     let outside = other.root().join(".git");
-    for (own, target) in
-        [(true, repo.root().join(".git/modules/sub")), (true, repo.root().join("gone")), (false, outside.clone())]
-    {
+    for (own, target) in [
+        (true, repo.root().join(".git/modules/sub")),
+        (true, repo.root().join("gone")),
+        (false, outside.clone()),
+        (false, repo.root().join(".git")),
+    ] {
         fs::create_dir_all(repo.root().join(".git/modules/sub")).unwrap();
         repo.write("sub/.git", format!("gitdir: {}\n", target.display()));
         assert_eq!(judged(&repo, Hash::Sha1).is_ok(), own, "{}", target.display());
@@ -363,6 +366,16 @@ fn what_was_looked_at_is_copied_as_old_as_it_is_behind_a_lock_and_only_when_it_c
     forge(&repo, b"more.md", b"../.git");
     assert!(looked().is_err());
     assert!(!fs::read(&copy).unwrap().windows(7).any(|name| name == b"../.git"), "what is refused is not copied");
+    // Nor is one that names what lies behind a link now.
+    fs::remove_file(&original).unwrap();
+    repo.git(["add", "README.md"]);
+    looked().unwrap();
+    repo.write("d/passwd", "x");
+    repo.git(["add", "d"]);
+    fs::remove_dir_all(repo.root().join("d")).unwrap();
+    symlink("/etc", repo.root().join("d")).unwrap();
+    assert!(looked().is_err());
+    assert_ne!(fs::read(&copy).unwrap(), fs::read(&original).unwrap());
     fs::remove_file(&original).unwrap();
     looked().unwrap();
     assert!(!copy.exists() && copy.with_file_name("index.lock").exists());

@@ -16,7 +16,7 @@ fn argv(line: &str) -> String {
     crate::show::quote_argv(&verdict(line).unwrap_or_else(|denial| panic!("{line}: {}", denial.message)).argv)
 }
 
-/// `L` is what Owl puts into `git log` and `show`.
+/// `L` is what Owl puts into `git log`, `diff` and `show`.
 fn log(rest: &str) -> String {
     format!("git --no-pager {rest}")
         .replace(" L", " --no-show-signature --no-ext-diff --no-textconv --submodule=short --ignore-submodules=dirty")
@@ -38,7 +38,7 @@ fn a_line_is_rebuilt_in_one_spelling() {
         ("git show HEAD~2:src/lib.rs", log(r#"show L "HEAD~2:src/lib.rs" --"#)),
         (
             "git diff main...feature/x --stat",
-            log("diff --no-ext-diff --no-textconv --submodule=short --ignore-submodules=dirty --stat main...feature/x --"),
+            log("diff L --stat main...feature/x --"),
         ),
         ("git branch -a --contains v0.9", log("branch --list --no-column -a --contains=v0.9")),
         ("git branch --merged", log("branch --list --no-column --merged=HEAD")),
