@@ -2,16 +2,26 @@
 //! words, paths that git reads by their text.
 
 use crate::{
-    lines::{daemon, differs_from_plain, fault, has_the_wall, run, verdicts},
+    lines::{Daemons, daemon, differs_from_plain, fault, has_the_wall, run, verdicts},
     support::worktree,
 };
 use owl_testkit::repo::{CANARY, Git, Snapshot, TempRepo};
+use serde_json::Value;
 use std::{
     fs,
     os::unix::fs::{PermissionsExt as _, symlink},
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::UNIX_EPOCH,
 };
+
+/// Runs lines, and makes sure that each printed what it prints without Owl.
+async fn as_plain(owl: &Daemons, root: &Path, lines: &[&str]) -> Vec<(String, Value)> {
+    let items = run(&owl.daemon, root, lines).await;
+    for (line, item) in &items {
+        assert_eq!((fault(item), differs_from_plain(item)), (None, None), "{line}");
+    }
+    items
+}
 
 #[tokio::test]
 async fn a_submodule_at_another_commit_is_told() {
@@ -32,8 +42,7 @@ async fn a_submodule_at_another_commit_is_told() {
     for yaml in ["", "sandbox: \"off\"\n"] {
         let owl = daemon(yaml, &[], &[repo.root()]).await;
         let lines = ["git status -s", "git status", "git diff", "git diff --stat HEAD"];
-        for (line, item) in run(&owl.daemon, repo.root(), &lines).await {
-            assert_eq!((fault(&item), differs_from_plain(&item)), (None, None), "{line}");
+        for (line, item) in as_plain(&owl, repo.root(), &lines).await {
             let printed = item["result"]["stdout"]["head"].as_str().unwrap();
             assert!(printed.contains("lib") && printed.contains("deep/er"), "{line}: {printed}");
         }
@@ -59,8 +68,7 @@ async fn what_a_worktree_sets_for_itself_is_believed() {
         let owl = daemon(yaml, &[], &[repo.root()]).await;
         let lines = ["git status", "git status -s", "git diff", "git diff --stat HEAD", "git log --stat --oneline"];
         for (root, status) in [(repo.root(), " M b/file.txt\n M tool.sh\n"), (&linked, " M b/file.txt\n")] {
-            for (line, item) in run(&owl.daemon, root, &lines).await {
-                assert_eq!((fault(&item), differs_from_plain(&item)), (None, None), "{line}");
+            for (line, item) in as_plain(&owl, root, &lines).await {
                 if line == "git status -s" {
                     assert_eq!(item["result"]["stdout"]["head"], status);
                 }
@@ -83,9 +91,7 @@ async fn a_repository_that_is_content_of_another_is_told_as_content() {
     fs::write(repo.root().join("untracked.git/config"), CANARY).unwrap();
     let owl = daemon("", &[], &[repo.root()]).await;
     let lines = ["git status", "git status -uall", "git diff", "git diff --raw", "git show --stat"];
-    for (line, item) in run(&owl.daemon, repo.root(), &lines).await {
-        assert_eq!((fault(&item), differs_from_plain(&item)), (None, None), "{line}");
-    }
+    as_plain(&owl, repo.root(), &lines).await;
     let mut client = owl.daemon.connect().await;
     for (line, kind) in verdicts(&mut client, repo.root(), &["cat tracked.git/config", "git diff -- tracked.git"]).await
     {
@@ -107,9 +113,7 @@ async fn a_linked_worktree_knows_what_the_main_one_has_checked_out() {
             repo.commit_file("README.md", "on no branch\n");
         }
         for root in [repo.root(), &linked] {
-            for (line, item) in run(&owl.daemon, root, &lines).await {
-                assert_eq!((fault(&item), differs_from_plain(&item)), (None, None), "{line}");
-            }
+            as_plain(&owl, root, &lines).await;
         }
     }
     let mut client = owl.daemon.connect().await;
@@ -146,8 +150,7 @@ async fn a_file_that_was_only_touched_is_not_told_and_the_index_stays() {
         let owl = daemon(yaml, &[], &[repo.root()]).await;
         for root in [repo.root(), &linked] {
             let before = Snapshot::of(&repo.root().join(".git"));
-            for (line, item) in run(&owl.daemon, root, &lines).await {
-                assert_eq!((fault(&item), differs_from_plain(&item)), (None, None), "{line}");
+            for (line, item) in as_plain(&owl, root, &lines).await {
                 assert!(!item["result"]["stdout"]["head"].as_str().unwrap().contains("a.txt"), "{line}");
             }
             assert_eq!(Snapshot::of(&repo.root().join(".git")).changed_since(&before), Vec::<PathBuf>::new());
@@ -168,9 +171,7 @@ async fn what_git_reads_of_its_info_is_read() {
     repo.write(".git/info/grafts", format!("{}\n", repo.git(["rev-parse", "HEAD~1"])));
     let owl = daemon("", &[], &[repo.root()]).await;
     let lines = ["git status -s", "git diff", "git log --oneline", "git show"];
-    for (line, item) in run(&owl.daemon, repo.root(), &lines).await {
-        assert_eq!((fault(&item), differs_from_plain(&item)), (None, None), "{line}");
-    }
+    as_plain(&owl, repo.root(), &lines).await;
 }
 
 #[tokio::test]
@@ -189,9 +190,7 @@ async fn what_chooses_commits_keeps_its_place_among_the_revisions() {
         "git log -g --oneline main",
         "git log main --not v1 -g --oneline",
     ];
-    for (line, item) in run(&owl.daemon, repo.root(), &lines).await {
-        assert_eq!((fault(&item), differs_from_plain(&item)), (None, None), "{line}");
-    }
+    as_plain(&owl, repo.root(), &lines).await;
 }
 
 #[tokio::test]
@@ -220,8 +219,7 @@ async fn a_path_is_looked_at_as_git_reads_it() {
             assert_eq!(kind.as_deref(), Some(expected), "{line}");
         }
         let lines = ["git log --oneline -- out/../README.md", "git diff HEAD~1 nothing/../README.md"];
-        for (line, item) in run(&owl.daemon, repo.root(), &lines).await {
-            assert_eq!((fault(&item), differs_from_plain(&item)), (None, None), "{line}");
+        for (line, item) in as_plain(&owl, repo.root(), &lines).await {
             assert!(!item["result"]["stdout"]["head"].as_str().unwrap().is_empty(), "{line}");
         }
     }

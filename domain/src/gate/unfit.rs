@@ -53,9 +53,7 @@ pub(super) fn letter(rule: &Rule, word: &str, name: &str, at: usize) -> Refusal 
         // `grep '->' src`: what cannot be letters was meant as the pattern.
         let is_pattern = rule.program == Program::Grep && !letters.bytes().all(|b| b.is_ascii_alphanumeric());
         let pattern = Suggestion::replaced("if it is the pattern", at, 1, vec!["-e".into(), word.into()]);
-        let others: String = word.chars().filter(|c| !name.contains(*c)).collect();
-        let kept = if others.is_empty() || !word.is_ascii() { Vec::new() } else { vec![format!("-{others}")] };
-        let left_out = Suggestion::replaced(LEAVE_OUT, at, 1, kept).if_last();
+        let left_out = Suggestion::replaced(LEAVE_OUT, at, 1, kept(word, &letters_but(word, name))).if_last();
         return refusal.suggest(vec![if is_pattern { pattern } else { left_out }]);
     }
     let message =
@@ -85,9 +83,9 @@ fn on_purpose(refused: &Refused, word: &str, name: &str, at: usize) -> Refusal {
     let others: String = match word.trim_start_matches('-').split_once(letter) {
         _ if is_long(word) => String::new(),
         Some((before, _)) if takes_value => before.into(),
-        _ => word.chars().filter(|c| !name.contains(*c)).collect(),
+        _ => letters_but(word, name),
     };
-    let kept: Vec<String> = if others.is_empty() || !word.is_ascii() { Vec::new() } else { vec![format!("-{others}")] };
+    let kept = kept(word, &others);
     let with = |words: &[&str]| kept.iter().cloned().chain(words.iter().copied().map(String::from)).collect::<Vec<_>>();
     // A value that is not attached is the next word.
     let is_value_next =
@@ -109,6 +107,16 @@ fn on_purpose(refused: &Refused, word: &str, name: &str, at: usize) -> Refusal {
         Instead::Say(hint) => refusal.say(hint),
         Instead::Nothing => refusal,
     }
+}
+
+/// Returns the letters of a word but for one option's.
+fn letters_but(word: &str, name: &str) -> String {
+    word.chars().filter(|c| !name.contains(*c)).collect()
+}
+
+/// Returns the word that those letters of one are.
+fn kept(word: &str, letters: &str) -> Vec<String> {
+    if letters.is_empty() || !word.is_ascii() { Vec::new() } else { vec![format!("-{letters}")] }
 }
 
 pub(super) const LEAVE_OUT: &str = "leave it out";

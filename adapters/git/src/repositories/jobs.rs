@@ -109,7 +109,7 @@ impl GitJobs {
         if commit_of(&self.repositories.git, at, branch).await?.is_none() {
             return Ok(());
         }
-        // git refuses one that is checked out in a linked worktree; the main one it does not find from here.
+        // git refuses one that is checked out; of the main worktree it would name Owl's own directory.
         let common = PathBuf::from(project.pins.common_dir.path.as_str());
         let main = waiting(move || read_path(&common.join("HEAD"), "ref: ")).await;
         let here = self.repositories.git.run(at, &["symbolic-ref", "--quiet", "HEAD"]).await?.stdout;

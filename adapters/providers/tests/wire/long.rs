@@ -49,7 +49,7 @@ fn turn(n: usize, model: &ModelRef) -> StoredTurn {
     };
     let (raw, words) = (Block::Raw(raw.into()), |text: &str| Block::Text(text.into()));
     let done = Some(ReplyStop::Done);
-    let output = "src/main.rs:3:// TODO\n".repeat(n * 7 % 900);
+    let output = "src/main.rs:3:// here\n".repeat(n * 7 % 900);
     let looks = || {
         reply(
             model,

@@ -82,7 +82,7 @@ fn a_conversation_is_told_whole() {
 
 #[test]
 fn a_command_that_ran_is_told_with_its_output() {
-    let body = ItemBody::Command(Box::new(command(Some(CommandOutcome::Ran(ran("src/main.rs:3:// TODO\n"))))));
+    let body = ItemBody::Command(Box::new(command(Some(CommandOutcome::Ran(ran("src/main.rs:3:// here\n"))))));
     let nothing = json!({"head": "", "tail": "", "bytes": 0, "omitted_bytes": 0, "replaced_bytes": 0});
     assert_eq!(
         value(Item::from(&item(9, 128, true, body))),
@@ -94,7 +94,7 @@ fn a_command_that_ran_is_told_with_its_output() {
             "started_at": "2026-11-30T21:04:30.010Z", "finished_at": "2026-11-30T21:04:30.019Z",
             "result": {
                 "ended_by": "exit", "exit_code": 0, "signal": null, "duration_ms": 9,
-                "stdout": {"head": "src/main.rs:3:// TODO\n", "tail": "", "bytes": 22, "omitted_bytes": 0, "replaced_bytes": 0},
+                "stdout": {"head": "src/main.rs:3:// here\n", "tail": "", "bytes": 22, "omitted_bytes": 0, "replaced_bytes": 0},
                 "stderr": nothing, "confinement": "gate+landlock+seccomp",
             },
         })
